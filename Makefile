@@ -1,0 +1,54 @@
+# The two commands to start with:
+#   make demo    set up, then train, evaluate and tag on the embedded data set (core dependencies only)
+#   make test    set up, then run every test
+# PYTHON=python3.12 picks another interpreter.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
+NATIVE := $(shell find native -name '*.cpp' -o -name '*.hpp' -o -name '*.inc')
+
+.PHONY: demo test lint types asan build clean bench
+
+demo: $(VENV)/core
+	$(BIN)/xtrellis demo
+
+test: $(VENV)/test asan
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/lint
+	$(BIN)/mypy
+
+# Kernels under AddressSanitizer and UndefinedBehaviorSanitizer.
+asan: $(VENV)/tools
+	$(BIN)/cmake -S . -B build/asan -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DCMAKE_BUILD_TYPE=Debug > build/asan.log 2>&1 || (cat build/asan.log; exit 1)
+	$(BIN)/cmake --build build/asan
+	$(BIN)/ctest --test-dir build/asan --output-on-failure
+
+build: $(VENV)/core
+
+# Stamps: each is remade only when what it was made from has changed.
+$(VENV)/tools:
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install 'scikit-build-core>=0.11' 'nanobind>=2.8' cmake ninja
+	@mkdir -p build && touch $@
+
+$(VENV)/core: $(VENV)/tools pyproject.toml CMakeLists.txt $(NATIVE)
+	$(PIP) install --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/test: $(VENV)/core
+	$(PIP) install --no-build-isolation -e '.[test]'
+	@touch $@
+
+$(VENV)/lint: $(VENV)/core
+	$(PIP) install --no-build-isolation -e '.[lint]'
+	@touch $@
+
+clean:
+	rm -rf build $(VENV) .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,42 @@
+// Array arguments of kernels: contiguous, exact dtype, on the CPU. Every use needs .noconvert() on its nb::arg:
+// otherwise nanobind copies an array of another dtype or stride and loses what the kernel writes into it.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "core/csr.hpp"
+
+namespace xtrellis {
+
+namespace nb = nanobind;
+
+template <class T>
+using In = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Out = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using In2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Out2 = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+using Numpy = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+
+// Hand a finished vector to NumPy without copying it.
+template <class T>
+Numpy<T> to_numpy(std::vector<T>&& values) {
+    auto* owned = new std::vector<T>(std::move(values));
+    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return Numpy<T>(owned->data(), {owned->size()}, owner);
+}
+
+inline Csr csr(In<Offset> offsets, In<Id> ids, In<float> values, Offset columns) {
+    return {static_cast<Offset>(offsets.size()) - 1, columns, offsets.data(), ids.data(), values.data()};
+}
+
+}  // namespace xtrellis

@@ -1,0 +1,58 @@
+"""xtrellis: extreme multi-label classification — the few right labels among thousands to millions.
+
+Public names load on first use, so that `import xtrellis` costs next to nothing and never loads torch.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+# Public name -> the module that holds it. The one list of what users may rely on.
+_PUBLIC = {
+    "BalancedTree": "index",
+    "DataError": "errors",
+    "Dataset": "data",
+    "InputError": "errors",
+    "KMeansTree": "index",
+    "GivenTree": "index",
+    "FlatTree": "index",
+    "LabelTree": "index",
+    "LinearTree": "linear",
+    "MissingExtraError": "errors",
+    "NotFittedError": "errors",
+    "ParameterError": "errors",
+    "Report": "metrics",
+    "StoreError": "errors",
+    "Tag": "tagger",
+    "Tagger": "tagger",
+    "TopK": "types",
+    "Vectorizer": "text",
+    "XtrellisError": "errors",
+    "evaluate": "metrics",
+    "load": "store",
+    "preset": "presets",
+    "presets": "presets",
+    "read": "data",
+    "synthetic": "data",
+    "write": "data",
+}
+_MODULES = {"datasets": "data.datasets", "metrics": "metrics"}
+
+__all__ = ["__version__", *sorted(_PUBLIC), *sorted(_MODULES)]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f".{_MODULES[name]}", __name__)
+    if name in _PUBLIC:
+        value = getattr(import_module(f".{_PUBLIC[name]}", __name__), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'xtrellis' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,187 @@
+"""What a parameter may be. Each check can judge a value, read one from text, and rebuild one from JSON."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import TYPE_CHECKING, Any
+
+from .errors import ParameterError, nearest
+
+if TYPE_CHECKING:
+    from .config import Configured
+
+
+class Check:
+    """Base: subclasses say what is required (`requirement`) and whether a value meets it (`holds`)."""
+
+    requirement = "anything"
+
+    def __init__(self, *, or_none: bool = False) -> None:
+        self.or_none = or_none
+
+    def holds(self, value: Any) -> bool:
+        """True if `value` is acceptable."""
+        return True
+
+    def read(self, text: str) -> Any:
+        """`text` as a value; raises ValueError if it is not one."""
+        return text
+
+    def __call__(self, name: str, value: Any) -> None:
+        if not (self.or_none and value is None) and not self.holds(value):
+            raise self.error(name, value)
+
+    def error(self, name: str, value: Any) -> ParameterError:
+        """The one message a wrong value gets."""
+        also = " or None" if self.or_none else ""
+        return ParameterError(f"{name} must be {self.requirement}{also}; got {value!r}")
+
+    def parse(self, name: str, text: str) -> Any:
+        """A value from a command line."""
+        if self.or_none and text.lower() in ("none", "null", ""):
+            return None
+        try:
+            return self.read(text)
+        except ValueError:
+            raise self.error(name, text) from None
+
+    def from_json(self, name: str, value: Any) -> Any:
+        """A value from `model.json`."""
+        return value
+
+
+class _Number(Check):
+    noun = "a number"
+
+    def __init__(
+        self, *, at_least: float | None = None, at_most: float | None = None, above: float | None = None, or_none: bool = False
+    ) -> None:
+        super().__init__(or_none=or_none)
+        self.at_least, self.at_most, self.above = at_least, at_most, above
+        bounds = [(at_least, "≥"), (above, ">"), (at_most, "≤")]
+        limits = " and ".join(f"{sign} {bound}" for bound, sign in bounds if bound is not None)
+        self.requirement = f"{self.noun} {limits}".strip()
+
+    def _in_range(self, value: float) -> bool:
+        return (
+            not math.isnan(value)
+            and (self.at_least is None or value >= self.at_least)
+            and (self.at_most is None or value <= self.at_most)
+            and (self.above is None or value > self.above)
+        )
+
+
+class integer(_Number):  # noqa: N801 - reads as a word in a declaration
+    """A whole number within bounds."""
+
+    noun = "an integer"
+
+    def holds(self, value: Any) -> bool:
+        return isinstance(value, numbers.Integral) and not isinstance(value, bool) and self._in_range(int(value))
+
+    def read(self, text: str) -> int:
+        return int(text.replace("_", ""))
+
+
+class number(_Number):  # noqa: N801
+    """A real number within bounds; infinity only where no upper bound is set and `infinite` is."""
+
+    def __init__(self, *, infinite: bool = False, **bounds: Any) -> None:
+        super().__init__(**bounds)
+        self.infinite = infinite
+        if infinite:
+            self.requirement += " (inf is allowed)"
+
+    def holds(self, value: Any) -> bool:
+        if not isinstance(value, numbers.Real) or isinstance(value, bool):
+            return False
+        return self._in_range(float(value)) and (self.infinite or math.isfinite(float(value)))
+
+    def read(self, text: str) -> float:
+        return float(text)
+
+    def from_json(self, name: str, value: Any) -> Any:
+        return float(value) if value in ("inf", "-inf") else value
+
+
+class flag(Check):  # noqa: N801
+    """True or False."""
+
+    requirement = "True or False"
+
+    def holds(self, value: Any) -> bool:
+        return isinstance(value, bool)
+
+    def read(self, text: str) -> bool:
+        word = text.lower()
+        if word in ("true", "yes", "on", "1"):
+            return True
+        if word in ("false", "no", "off", "0"):
+            return False
+        raise ValueError(text)
+
+
+class choice(Check):  # noqa: N801
+    """One of a few words."""
+
+    def __init__(self, *options: str, or_none: bool = False) -> None:
+        super().__init__(or_none=or_none)
+        self.options = options
+        self.requirement = "one of " + ", ".join(repr(option) for option in options)
+
+    def holds(self, value: Any) -> bool:
+        return isinstance(value, str) and value in self.options
+
+    def error(self, name: str, value: Any) -> ParameterError:
+        hint = nearest(value, self.options) if isinstance(value, str) else ""
+        return ParameterError(f"{super().error(name, value)}{hint if 'did you' in hint else ''}")
+
+
+class text(Check):  # noqa: N801
+    """Any string."""
+
+    requirement = "a string"
+
+    def holds(self, value: Any) -> bool:
+        return isinstance(value, str)
+
+
+class part(Check):  # noqa: N801
+    """An object with parameters of its own, of a given family (an index builder, an overlap, an encoder)."""
+
+    def __init__(self, family: type[Configured], *, or_none: bool = False) -> None:
+        super().__init__(or_none=or_none)
+        self.family = family
+        self.requirement = f"a {family.__name__}"
+
+    def _members(self) -> dict[str, type[Configured]]:
+        found: dict[str, type[Configured]] = {}
+        queue = [self.family]
+        while queue:
+            cls = queue.pop()
+            found[cls.__name__] = cls
+            queue.extend(cls.__subclasses__())
+        return found
+
+    def holds(self, value: Any) -> bool:
+        return isinstance(value, self.family)
+
+    def _named(self, name: str, wanted: Any) -> type[Configured]:
+        members = self._members()
+        if not isinstance(wanted, str) or wanted not in members:
+            raise ParameterError(f"{name} must be {self.requirement}; got {wanted!r}{nearest(str(wanted), members)}")
+        return members[wanted]
+
+    def parse(self, name: str, text: str) -> Any:
+        if self.or_none and text.lower() in ("none", "null", ""):
+            return None
+        return self._named(name, text)()
+
+    def from_json(self, name: str, value: Any) -> Any:
+        if value is None and self.or_none:
+            return None
+        if not isinstance(value, dict) or set(value) != {"class", "params"} or not isinstance(value["params"], dict):
+            raise ParameterError(f"{name} must be an object with 'class' and 'params'; got {value!r}")
+        cls = self._named(name, value["class"])
+        return cls(**cls.params_from_json(value["params"]))

@@ -1,0 +1,158 @@
+"""Parameters, declared once: `beam: int = param(10, integer(at_least=1))`.
+
+A class that derives from `Configured` gets a keyword-only constructor that refuses unknown names, checks on every
+assignment, `get_params`/`set_params`/`clone` as scikit-learn knows them, a `repr` that shows what differs from the
+defaults, and a JSON form for the store. Values are kept exactly as given (scikit-learn's `clone` compares identity).
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from .checks import Check
+from .errors import ParameterError, nearest
+
+if TYPE_CHECKING:
+    from typing_extensions import Self, dataclass_transform
+else:  # dataclass_transform only informs type checkers; Python 3.10's typing lacks it
+
+    def dataclass_transform(**_: Any) -> Any:
+        return lambda cls: cls
+
+
+C = TypeVar("C", bound="Configured")
+
+
+class Param:
+    """One declared parameter: its default, the check every value must pass, and a line for the reader."""
+
+    __slots__ = ("check", "default", "doc")
+
+    def __init__(self, default: Any, check: Check, doc: str) -> None:
+        self.default, self.check, self.doc = default, check, doc
+
+
+def param(default: Any, check: Check, doc: str = "") -> Any:
+    """Declare a parameter in a `Configured` class body."""
+    return Param(default, check, doc)
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(param,))
+class Configured:
+    """Base class of everything with parameters: models, index builders, vectorisers."""
+
+    _params: ClassVar[dict[str, Param]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        declared = {name: value for name, value in vars(cls).items() if isinstance(value, Param)}
+        cls._params = {**cls._params, **declared}
+        for name, declaration in declared.items():
+            setattr(cls, name, declaration.default)  # so that documentation tools see the default
+
+    def __init__(self, **params: Any) -> None:
+        self._refuse_unknown(params)
+        for name, declaration in self._params.items():
+            # A default that is itself Configured (an index builder) must not be shared between models.
+            value = params[name] if name in params else copy.deepcopy(declaration.default)
+            setattr(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        declaration = self._params.get(name)
+        if declaration is not None:
+            declaration.check(name, value)
+        super().__setattr__(name, value)
+
+    @classmethod
+    def _refuse_unknown(cls, names: Mapping[str, Any]) -> None:
+        for name in names:
+            if name not in cls._params:
+                raise ParameterError(f"{cls.__name__} has no parameter {name!r}{nearest(name, cls._params)}")
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """All parameters by name; with `deep`, those of nested parts too, as `part__name`."""
+        found = {name: getattr(self, name) for name in self._params}
+        if deep:
+            for name, value in list(found.items()):
+                if isinstance(value, Configured):
+                    found.update({f"{name}__{inner}": v for inner, v in value.get_params().items()})
+        return found
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters by name (`part__name` reaches into a part); nothing changes if one of them is wrong."""
+        trial = copy.copy(self)  # every name and value is tried on a copy first
+        for target in (trial, self):
+            for name, value in params.items():
+                head, _, rest = name.partition("__")
+                target._refuse_unknown({head: value})
+                if not rest:
+                    setattr(target, head, value)
+                    continue
+                part = getattr(target, head)
+                if not isinstance(part, Configured):
+                    raise ParameterError(f"{type(self).__name__}.{head} is {part!r} and has no parameter {rest!r}")
+                if target is trial:
+                    part = copy.deepcopy(part)
+                    setattr(trial, head, part)
+                part.set_params(**{rest: value})
+        return self
+
+    def set_from_text(self, name: str, text: str) -> None:
+        """Set a parameter from a command line's `name=text`; dots or `__` reach into parts: `index.arity=8`."""
+        head, _, rest = name.replace("__", ".").partition(".")
+        self._refuse_unknown({head: text})
+        if not rest:
+            setattr(self, head, self._params[head].check.parse(head, text))
+            return
+        part = getattr(self, head)
+        if not isinstance(part, Configured):
+            raise ParameterError(f"{type(self).__name__}.{head} is {part!r} and has no parameter {rest!r}")
+        part.set_from_text(rest, text)
+
+    def clone(self) -> Self:
+        """A new, unfitted object with the same parameters."""
+        params = self.get_params(deep=False)
+        return type(self)(**{k: v.clone() if isinstance(v, Configured) else v for k, v in params.items()})
+
+    def to_config(self) -> dict[str, Any]:
+        """Plain JSON: `{"class": …, "params": {…}}`."""
+        return {"class": type(self).__name__, "params": {n: _to_json(getattr(self, n)) for n in self._params}}
+
+    @classmethod
+    def params_from_json(cls, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The inverse of `to_config()["params"]`; nested parts are rebuilt by name among the classes allowed there."""
+        cls._refuse_unknown(params)
+        return {name: cls._params[name].check.from_json(name, value) for name, value in params.items()}
+
+    def __repr__(self) -> str:
+        changed = [f"{n}={getattr(self, n)!r}" for n, p in self._params.items() if not _same(getattr(self, n), p.default)]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(_same(getattr(self, name), getattr(other, name)) for name in self._params)
+
+    __hash__ = object.__hash__
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, Configured):
+        return value.to_config()
+    if isinstance(value, float) and math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+        return value.item()
+    if isinstance(value, tuple):
+        return list(value)
+    return value
+
+
+def _same(a: Any, b: Any) -> bool:
+    try:
+        return bool(a == b)
+    except ValueError:  # arrays
+        return a is b

@@ -1,0 +1,50 @@
+"""Everything that can go wrong by a user's hand. A message names the thing, the requirement, the value and the cure."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+
+class XtrellisError(Exception):
+    """Base of every error this library raises on purpose; the command line turns it into one line and exit code 2."""
+
+
+class ParameterError(XtrellisError, ValueError):
+    """A parameter has an unknown name or a value it cannot take."""
+
+
+class InputError(XtrellisError, ValueError):
+    """An array, matrix or text given to a method does not fit."""
+
+
+class NotFittedError(XtrellisError, RuntimeError):
+    """A model was asked to predict before it was trained."""
+
+
+class StoreError(XtrellisError):
+    """A model folder is missing, damaged, hostile, or written by a newer version."""
+
+
+class MissingExtraError(XtrellisError, ImportError):
+    """An optional library is needed for this; the message says which extra to install."""
+
+    def __init__(self, library: str, extra: str, what: str) -> None:
+        super().__init__(f"{what} needs {library}; install it with: pip install 'xtrellis[{extra}]'")
+
+
+class DataError(XtrellisError, ValueError):
+    """A data file is not what it should be; names the file and, where there is one, the line."""
+
+    def __init__(self, message: str, *, path: str | Path | None = None, line: int | None = None) -> None:
+        self.path, self.line = path, line
+        place = "" if path is None else f"{path}: " if line is None else f"{path}, line {line}: "
+        super().__init__(place + message)
+
+
+def nearest(name: str, valid: Iterable[str]) -> str:
+    """`; did you mean 'beam'?` for a misspelt name, or the list of valid ones when nothing is close."""
+    valid = sorted(valid)
+    close = difflib.get_close_matches(name, valid, n=1, cutoff=0.5)
+    return f"; did you mean {close[0]!r}?" if close else f"; valid names: {', '.join(valid) or '(none)'}"

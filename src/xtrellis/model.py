@@ -1,0 +1,49 @@
+"""What every model is: parameters, `fit`, `predict`, `save`. One contract test holds for all of them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import store
+from .checks import integer
+from .config import Configured
+from .errors import NotFittedError
+from .store import Storable
+from .types import TopK
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class Model(Configured, Storable):
+    """A classifier from features to a ranked list of labels."""
+
+    @abstractmethod
+    def fit(self, X: Any, Y: Any) -> Self:
+        """Learn from n×d features and n×L labels (sparse or dense, any numeric dtype)."""
+
+    @abstractmethod
+    def predict(self, X: Any, k: int = 10) -> TopK:
+        """The k best labels of each row."""
+
+    @property
+    @abstractmethod
+    def fitted(self) -> bool:
+        """True after `fit` or loading."""
+
+    def save(self, path: str | Path) -> None:
+        """Write the model as a folder, whole or not at all; an existing model there is replaced only when done."""
+        self._require_fitted()
+        store.save(self, path)
+
+    def _require_fitted(self) -> None:
+        if not self.fitted:
+            raise NotFittedError(f"this {type(self).__name__} is not trained yet; call fit first, or xt.load a saved one")
+
+
+def check_k(k: Any) -> int:
+    """`k` as given to predict: an integer of at least 1."""
+    integer(at_least=1)("k", k)
+    return int(k)
