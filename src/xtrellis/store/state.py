@@ -1,0 +1,39 @@
+"""What an object hands to the store and gets back from it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..types import Array
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+@dataclass
+class State:
+    """A fitted object, taken apart.
+
+    `meta` is small JSON (sizes, flags); `arrays` go to safetensors and come back memory-mapped and read-only;
+    `parts` are storable objects inside this one (a tagger's vectoriser and model, an ensemble's members).
+    """
+
+    meta: dict[str, Any] = field(default_factory=dict)
+    arrays: dict[str, Array] = field(default_factory=dict)
+    parts: dict[str, Storable] = field(default_factory=dict)
+
+
+class Storable(ABC):
+    """Anything that can be saved. Parameters come from `Configured.to_config`; the rest is the state."""
+
+    @abstractmethod
+    def to_state(self) -> State:
+        """The fitted state, without copying arrays."""
+
+    @classmethod
+    @abstractmethod
+    def from_state(cls, params: Mapping[str, Any], state: State) -> Self:
+        """The object again. Must check dtypes, shapes and ranges of what a kernel will trust, and raise StoreError."""

@@ -1,0 +1,79 @@
+"""A list of strings that lives in two arrays: 200,000 label names load by memory map and decode one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import overload
+
+import numpy as np
+
+from .errors import StoreError
+from .types import Array, Int64, UInt8
+
+
+class StringTable(Sequence[str]):
+    """Read-only sequence of strings: UTF-8 bytes end to end, and where each one begins."""
+
+    def __init__(self, text: UInt8, offsets: Int64) -> None:
+        self.text, self.offsets = text, offsets
+        self._ids: dict[str, int] | None = None
+
+    @classmethod
+    def of(cls, strings: Iterable[str]) -> StringTable:
+        """From any strings; a StringTable is returned as it is."""
+        if isinstance(strings, StringTable):
+            return strings
+        encoded = [s.encode("utf-8", "surrogatepass") for s in strings]
+        offsets = np.zeros(len(encoded) + 1, np.int64)
+        np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
+        return cls(np.frombuffer(b"".join(encoded), np.uint8), offsets)
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Array], name: str) -> StringTable:
+        """From a store's `NAME.text` and `NAME.offsets`, checked so that no later access can leave the bytes."""
+        try:
+            text, offsets = arrays[f"{name}.text"], arrays[f"{name}.offsets"]
+        except KeyError as missing:
+            raise StoreError(f"array {missing} is missing") from None
+        if text.dtype != np.uint8 or text.ndim != 1 or offsets.dtype != np.int64 or offsets.ndim != 1:
+            raise StoreError(f"{name}.text must be uint8 and {name}.offsets int64, both of one dimension")
+        if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(text) or (np.diff(offsets) < 0).any():
+            raise StoreError(f"{name}.offsets must rise from 0 to {len(text)}")
+        return cls(text, offsets)
+
+    def to_arrays(self, name: str) -> dict[str, Array]:
+        """`NAME.text` and `NAME.offsets` for a store."""
+        return {f"{name}.text": self.text, f"{name}.offsets": self.offsets}
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"index {index} is outside {len(self)} strings")
+        index %= len(self)
+        begin, end = self.offsets[index], self.offsets[index + 1]
+        return self.text[begin:end].tobytes().decode("utf-8", "surrogatepass")
+
+    def find(self, string: str) -> int | None:
+        """The position of `string`, or None. The first call builds a dictionary."""
+        if self._ids is None:
+            self._ids = {s: i for i, s in enumerate(self)}
+        return self._ids.get(string)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, StringTable):
+            return np.array_equal(self.offsets, other.offsets) and np.array_equal(self.text, other.text)
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(repr(s) for s in self[:3])
+        return f"StringTable([{shown}{', …' if len(self) > 3 else ''}], n={len(self)})"
