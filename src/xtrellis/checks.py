@@ -6,6 +6,8 @@ import math
 import numbers
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .errors import ParameterError, nearest
 
 if TYPE_CHECKING:
@@ -55,7 +57,12 @@ class _Number(Check):
     noun = "a number"
 
     def __init__(
-        self, *, at_least: float | None = None, at_most: float | None = None, above: float | None = None, or_none: bool = False
+        self,
+        *,
+        at_least: float | None = None,
+        at_most: float | None = None,
+        above: float | None = None,
+        or_none: bool = False,
     ) -> None:
         super().__init__(or_none=or_none)
         self.at_least, self.at_most, self.above = at_least, at_most, above
@@ -72,13 +79,18 @@ class _Number(Check):
         )
 
 
+def _is(value: Any, kind: type) -> bool:
+    """True for numbers of a kind; True and False are no numbers here."""
+    return isinstance(value, kind) and not isinstance(value, (bool, np.bool_))
+
+
 class integer(_Number):  # noqa: N801 - reads as a word in a declaration
     """A whole number within bounds."""
 
     noun = "an integer"
 
     def holds(self, value: Any) -> bool:
-        return isinstance(value, numbers.Integral) and not isinstance(value, bool) and self._in_range(int(value))
+        return _is(value, numbers.Integral) and self._in_range(int(value))
 
     def read(self, text: str) -> int:
         return int(text.replace("_", ""))
@@ -94,9 +106,9 @@ class number(_Number):  # noqa: N801
             self.requirement += " (inf is allowed)"
 
     def holds(self, value: Any) -> bool:
-        if not isinstance(value, numbers.Real) or isinstance(value, bool):
-            return False
-        return self._in_range(float(value)) and (self.infinite or math.isfinite(float(value)))
+        return (
+            _is(value, numbers.Real) and self._in_range(float(value)) and (self.infinite or math.isfinite(float(value)))
+        )
 
     def read(self, text: str) -> float:
         return float(text)

@@ -1,4 +1,4 @@
-"""Parameters, declared once: `beam: int = param(10, integer(at_least=1))`.
+"""Parameters, declared once: `beam: int = param(integer(at_least=1), "nodes that search keeps", default=10)`.
 
 A class that derives from `Configured` gets a keyword-only constructor that refuses unknown names, checks on every
 assignment, `get_params`/`set_params`/`clone` as scikit-learn knows them, a `repr` that shows what differs from the
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 else:  # dataclass_transform only informs type checkers; Python 3.10's typing lacks it
 
     def dataclass_transform(**_: Any) -> Any:
+        """Do nothing at run time."""
         return lambda cls: cls
 
 
@@ -35,7 +36,7 @@ class Param:
         self.default, self.check, self.doc = default, check, doc
 
 
-def param(default: Any, check: Check, doc: str = "") -> Any:
+def param(check: Check, doc: str = "", *, default: Any) -> Any:
     """Declare a parameter in a `Configured` class body."""
     return Param(default, check, doc)
 
@@ -128,7 +129,9 @@ class Configured:
         return {name: cls._params[name].check.from_json(name, value) for name, value in params.items()}
 
     def __repr__(self) -> str:
-        changed = [f"{n}={getattr(self, n)!r}" for n, p in self._params.items() if not _same(getattr(self, n), p.default)]
+        changed = [
+            f"{n}={getattr(self, n)!r}" for n, p in self._params.items() if not _same(getattr(self, n), p.default)
+        ]
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def __eq__(self, other: object) -> bool:

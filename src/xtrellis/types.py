@@ -18,7 +18,7 @@ Int64: TypeAlias = NDArray[np.int64]
 UInt8: TypeAlias = NDArray[np.uint8]
 UInt32: TypeAlias = NDArray[np.uint32]
 Array: TypeAlias = NDArray[Any]
-Csr: TypeAlias = "csr_array[Any]"
+Csr: TypeAlias = csr_array  # scipy ships no types, so checkers see Any
 
 
 @dataclass(frozen=True, eq=False)
