@@ -94,15 +94,34 @@ def _lock(fd: int) -> bool:
 
 
 def _state(target: Path) -> str:
+    """What is at `target` (see _look); looked at again if another writer replaced it meanwhile."""
+    for _ in range(_TRIES):
+        before = _identity(target)
+        try:
+            return _look(target)
+        except StoreError as error:
+            if _identity(target) == before:
+                raise
+            last = error
+    raise last
+
+
+def _identity(target: Path) -> tuple[int, ...]:
+    with suppress(OSError):
+        found = target.stat()
+        return found.st_dev, found.st_ino, found.st_ctime_ns
+    return ()
+
+
+def _look(target: Path) -> str:
     """`absent` (or an empty folder) or `model`; anything else is refused, so that no user's file is ever deleted."""
     try:
         names = sorted(os.listdir(target))
     except FileNotFoundError:
         return "absent"
     except NotADirectoryError:
-        raise StoreError(
-            f"{target} is a file; a model is saved as a folder: choose another name or delete it"
-        ) from None
+        file = next(p for p in (target, *target.parents) if p.exists())
+        raise StoreError(f"{file} is a file, not a folder to save a model in: choose another path") from None
     except OSError as error:
         raise StoreError(f"cannot look into {target} ({error.strerror})") from None
     if not names:
@@ -129,8 +148,9 @@ def _has_manifest(target: Path) -> bool:
 
 
 def _ours(path: Path) -> bool:
-    named = path.name == MANIFEST or is_tensor_file(path.name)
-    return named and stat.S_ISREG(path.lstat().st_mode)
+    with suppress(OSError):
+        return (path.name == MANIFEST or is_tensor_file(path.name)) and stat.S_ISREG(path.lstat().st_mode)
+    return False
 
 
 def _put(folder: Path, target: Path) -> None:
