@@ -118,9 +118,8 @@ def read(mapped: mmap.mmap, infos: Mapping[str, ArrayInfo], where: str) -> dict[
         raise StoreError(f"{where}: too short for a safetensors file ({size} bytes)")
     length = int.from_bytes(mapped[:8], "little")
     if length > min(size - 8, plain.MAX_BYTES):
-        raise StoreError(
-            f"{where}: its header claims {length} bytes; the file has {size}, the limit is {plain.MAX_BYTES}"
-        )
+        limit = min(size - 8, plain.MAX_BYTES)
+        raise StoreError(f"{where}: its header claims {length} bytes; at most {limit} are possible")
     header = plain.parse(mapped[8 : 8 + length], where)
     start = 8 + length
     try:
@@ -174,9 +173,7 @@ def _check_header(header: Any, infos: Mapping[str, ArrayInfo], data_bytes: int) 
     reached = 0
     for begin, end, name in sorted(spans):
         if begin != reached:
-            raise ValueError(
-                f"array {name!r} begins at byte {begin} of the data; expected {reached} (no gaps, no overlaps)"
-            )
+            raise ValueError(f"array {name!r} begins at byte {begin} of the data, not {reached}: a gap or an overlap")
         reached = end
     if reached != data_bytes:
         raise ValueError(f"its arrays take {reached} bytes; the file holds {data_bytes}")

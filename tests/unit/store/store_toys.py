@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from xtrellis.store import State, Storable
 from xtrellis.strings import StringTable
 
 
-class ToyIndex(Configured):
+class ToyIndex(Configured, ABC):
     """Abstract family of parts."""
 
     @abstractmethod

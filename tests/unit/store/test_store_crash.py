@@ -134,6 +134,35 @@ def test_an_error_at_any_step_leaves_the_old_or_the_new_model(tmp_path, way, pro
         assert what_is_at(path) == "new" if raised is None else what_is_at(path) in ("old", "new")
 
 
+def test_everything_is_on_disk_before_the_swap_and_the_swap_before_the_end(tmp_path, way):
+    path = tmp_path / "m"
+    two = Bag({"a": np.ones(2)}, parts={"p": Bag({"b": np.ones(3)})})
+    store.save(two, path)
+    log = []
+    real = {"rename": os.rename, "exchange": swap._exchange}
+
+    def fsync(fd):
+        log.append(Path(f"/proc/self/fd/{fd}").readlink().name)
+
+    def exchange(one, other):
+        log.append("SWAP")
+        return real["exchange"](one, other)
+
+    def rename(one, other):
+        log.append("SWAP")
+        return real["rename"](one, other)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", fsync)
+        patch.setattr(os, "rename", rename)
+        patch.setattr(swap, "_exchange", exchange)
+        store.save(two, path)
+    swaps = 1 if way == "exchange" else 3  # the attempt, and two renames
+    assert log[:3] == ["model.safetensors", "model.p.safetensors", "model.json"]
+    assert log[3].startswith(".m.tmp-")
+    assert log[4:] == ["SWAP"] * swaps + [tmp_path.name]
+
+
 def test_a_full_disk_is_one_clear_error_and_leaves_nothing(tmp_path, monkeypatch):
     store.save(old(), tmp_path / "m")
 
