@@ -85,6 +85,10 @@ def look_up(path: Path, rows: int) -> Any:
     return model
 
 
+def save_times(model: Block, path: Path) -> list[float]:
+    return [timed(lambda: store.save(model, path))[0] for _ in range(3)]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--megabytes", type=int, default=1000)
@@ -95,18 +99,17 @@ def main() -> None:
     work = Path(tempfile.mkdtemp(dir=options.folder))
     path = work / "model"
     try:
-        model = make(options.megabytes)
-        saves = [timed(lambda: store.save(model, path))[0] for _ in range(3)]
-        del model
+        saves = save_times(make(options.megabytes), path)
         size = store.describe(path).total_size
         actions: dict[str, Callable[[], Any]] = {
-            "load, warm": lambda: store.load(path),
             "load, cold": lambda: store.load(path),
-            "load + 1 row": lambda: look_up(path, 1),
-            "load + 100 rows": lambda: look_up(path, 100),
+            "load + 100 rows, cold": lambda: look_up(path, 100),
+            "safetensors load_file": lambda: safetensors.numpy.load_file(path / "model.safetensors"),
+            "load, warm": lambda: store.load(path),
+            "load + 1 row, warm": lambda: look_up(path, 1),
+            "load + 100 rows, warm": lambda: look_up(path, 100),
             "describe": lambda: store.describe(path),
             "load, verify": lambda: store.load(path, verify=True),
-            "safetensors load_file": lambda: safetensors.numpy.load_file(path / "model.safetensors"),
         }
         found: dict[str, list[tuple[float, float]]] = {name: [] for name in actions}
         for _ in range(options.rounds):  # interleaved, so that a busy moment hits all alike

@@ -143,6 +143,8 @@ def sha256(mapped: mmap.mmap, advance: Advance = lambda _: None) -> str:
             digest.update(piece)
             advance(len(piece))
             piece.release()
+            if hasattr(mmap, "MADV_DONTNEED"):  # read once: let the pages go again, or the whole model stays resident
+                mapped.madvise(mmap.MADV_DONTNEED, begin, min(_CHUNK, len(view) - begin))
     return digest.hexdigest()
 
 
