@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import numbers
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from .errors import ParameterError, nearest
+from .errors import ParameterError, nearest, shown
 
 if TYPE_CHECKING:
     from .config import Configured
@@ -37,7 +36,7 @@ class Check:
     def error(self, name: str, value: Any) -> ParameterError:
         """The one message a wrong value gets."""
         also = " or None" if self.or_none else ""
-        return ParameterError(f"{name} must be {self.requirement}{also}; got {value!r}")
+        return ParameterError(f"{name} must be {self.requirement}{also}; got {shown(value)}")
 
     def parse(self, name: str, text: str) -> Any:
         """A value from a command line."""
@@ -79,18 +78,16 @@ class _Number(Check):
         )
 
 
-def _is(value: Any, kind: type) -> bool:
-    """True for numbers of a kind; True and False are no numbers here."""
-    return isinstance(value, kind) and not isinstance(value, (bool, np.bool_))
-
-
 class integer(_Number):  # noqa: N801 - reads as a word in a declaration
     """A whole number within bounds."""
 
     noun = "an integer"
 
     def holds(self, value: Any) -> bool:
-        return _is(value, numbers.Integral) and self._in_range(int(value))
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+            return False
+        # Kernels count in 64 bits: what does not fit is refused here, not by an overflow far from the mistake.
+        return int(value).bit_length() < 64 and self._in_range(int(value))
 
     def read(self, text: str) -> int:
         return int(text.replace("_", ""))
@@ -106,9 +103,13 @@ class number(_Number):  # noqa: N801
             self.requirement += " (inf is allowed)"
 
     def holds(self, value: Any) -> bool:
-        return (
-            _is(value, numbers.Real) and self._in_range(float(value)) and (self.infinite or math.isfinite(float(value)))
-        )
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            return False
+        try:
+            real = float(value)
+        except OverflowError:  # an integer beyond the largest float
+            return False
+        return self._in_range(real) and (self.infinite or math.isfinite(real))
 
     def read(self, text: str) -> float:
         return float(text)
@@ -172,7 +173,8 @@ class part(Check):  # noqa: N801
         queue = [self.family]
         while queue:
             cls = queue.pop()
-            found[cls.__name__] = cls
+            if not inspect.isabstract(cls):
+                found[cls.__name__] = cls
             queue.extend(cls.__subclasses__())
         return found
 
@@ -182,7 +184,9 @@ class part(Check):  # noqa: N801
     def _named(self, name: str, wanted: Any) -> type[Configured]:
         members = self._members()
         if not isinstance(wanted, str) or wanted not in members:
-            raise ParameterError(f"{name} must be {self.requirement}; got {wanted!r}{nearest(str(wanted), members)}")
+            raise ParameterError(
+                f"{name} must be {self.requirement}; got {shown(wanted)}{nearest(str(wanted), members)}"
+            )
         return members[wanted]
 
     def parse(self, name: str, text: str) -> Any:
