@@ -56,11 +56,11 @@ def _as_csr(matrix: Any, name: str, dtype: type) -> Csr:
     if max(matrix.shape) > MAX_ID:
         raise InputError(f"{name} must have at most {MAX_ID} rows and columns; got shape {matrix.shape}")
     if sp.issparse(matrix) and matrix.format == "csr":
-        _check_structure(matrix, name)
+        check_structure(matrix, name)
     return _canonical(matrix if sp.issparse(matrix) and matrix.format == "csr" else sp.csr_array(matrix), dtype)
 
 
-def _check_structure(matrix: Any, name: str) -> None:
+def check_structure(matrix: Any, name: str) -> None:
     """A csr built by hand may point outside itself; kernels must never see one that does."""
     indptr, indices = matrix.indptr, matrix.indices
     if len(indptr) != matrix.shape[0] + 1 or indptr[0] != 0 or (np.diff(indptr) < 0).any():

@@ -1,0 +1,5 @@
+"""Rows, features and labels."""
+
+from .dataset import Dataset
+
+__all__ = ["Dataset"]
