@@ -146,6 +146,16 @@ def test_a_csr_that_points_outside_itself_is_refused():
         evaluate(Y, S)
 
 
+def test_labels_of_other_integer_types_do_not_wrap():
+    scores = np.zeros((3, 1), np.float32)
+    wide = TopK(np.array([[0], [2**32 + 2], [0]]), scores, 4)
+    with pytest.raises(InputError, match="row 1: label .* is outside"):
+        evaluate(Y, wide)
+    assert evaluate(Y, TopK(np.array([[0], [2], [0]], np.uint8), scores, 4), ["P@1"])["P@1"] == pytest.approx(200 / 3)
+    with pytest.raises(InputError, match="integer labels"):
+        evaluate(Y, TopK(scores, scores, 4))
+
+
 def test_same_label_at_a_row_border_is_no_repeat():
     S = csr_array((np.ones(3), np.array([2, 2, 2]), np.array([0, 1, 2, 3])), shape=(3, 4))
     assert evaluate(Y, S, ["P@1"])["P@1"] == pytest.approx(100 / 3)

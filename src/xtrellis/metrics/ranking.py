@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._native import metrics as native
-from ..arrays import as_labels, check_structure
+from ..arrays import MAX_ID, as_labels, check_structure
 from ..errors import InputError
 from ..types import Array, Csr, Int32, Int64, TopK, UInt8
 
@@ -23,7 +23,7 @@ def ranked(predictions: TopK | Csr, Y: Csr, drop: Csr | None, k: int) -> Int32:
     """The labels predicted for each row of Y, best first: n×k' with k' ≤ k, -1 pads."""
     if isinstance(predictions, TopK):
         _same_shape((len(predictions), predictions.n_labels), Y)
-        labels = np.ascontiguousarray(predictions.labels, np.int32)
+        labels = _as_ids(predictions.labels)
         scores = np.ascontiguousarray(predictions.scores, np.float32)
         fault, row, label, in_order = native.check(labels, scores, predictions.n_labels)
         if fault:
@@ -119,6 +119,15 @@ def _scores(predictions: Any, Y: Csr) -> Csr:
     plain.data, plain.indices = np.ascontiguousarray(out.data), np.ascontiguousarray(out.indices, np.int32)
     plain.indptr = rows_of
     return plain  # type: ignore[no-any-return]
+
+
+def _as_ids(labels: Array) -> Int32:
+    """int32, without letting a larger number wrap around into a valid id."""
+    if labels.dtype != np.int32:
+        if labels.dtype.kind not in "iu":
+            raise InputError(f"predictions must have integer labels; got dtype {labels.dtype}")
+        labels = labels.clip(-2, MAX_ID)  # both ends are outside any set of labels, and refused as such
+    return np.ascontiguousarray(labels, np.int32)
 
 
 def _rerank(labels: Int32, scores: Array) -> Int32:

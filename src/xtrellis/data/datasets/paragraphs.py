@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 MIN_WORDS = 5
+MAX_LENGTH = 4_000  # letters; what is longer is a listing
 MIN_WORDS_FIRST = 2  # "Absolute value." is a good summary and a poor paragraph
 
 _UNDERLINE = re.compile(r"([-=~^*#\"'])\1{2,}\s*$")
@@ -41,7 +42,9 @@ def read(doc: str) -> Prose:
             continue
         for block in _entries(lines) if title in _ENTRIES else _blocks(lines):
             text = _text(block)
-            if len(_WORD.findall(text)) >= (MIN_WORDS if out.paragraphs else MIN_WORDS_FIRST):
+            if len(text) <= MAX_LENGTH and len(_WORD.findall(text)) >= (
+                MIN_WORDS if out.paragraphs else MIN_WORDS_FIRST
+            ):
                 out.paragraphs.append(text)
     return out
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -66,6 +67,7 @@ def _collect() -> list[dict[str, Any]]:
             done = subprocess.run(
                 [sys.executable, "-B", str(script)],
                 cwd=folder,
+                env={**os.environ, "PYTHONHASHSEED": "0"},  # some docstrings show a set
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 timeout=TIMEOUT,
