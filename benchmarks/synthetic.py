@@ -20,8 +20,8 @@ def main() -> None:
         megabytes = sum(m.data.nbytes + m.indices.nbytes + m.indptr.nbytes for m in (data.X, data.Y)) / 1e6
         per_row = data.X.nnz / n_rows, data.Y.nnz / n_rows
         print(
-            f"{n_rows:10,} {n_labels:12,} {seconds:9.2f} {n_rows / seconds:10,.0f} {per_row[0]:13.1f} {per_row[1]:11.2f}"
-            f" {megabytes:6.0f}"
+            f"{n_rows:10,} {n_labels:12,} {seconds:9.2f} {n_rows / seconds:10,.0f} {per_row[0]:13.1f}"
+            f" {per_row[1]:11.2f} {megabytes:6.0f}"
         )
         record("synthetic", rows=n_rows, labels=n_labels, features=500_000, seed=0, seconds=seconds, nnz=data.X.nnz)
 

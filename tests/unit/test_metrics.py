@@ -149,7 +149,7 @@ def test_a_csr_that_points_outside_itself_is_refused():
 def test_labels_of_other_integer_types_do_not_wrap():
     scores = np.zeros((3, 1), np.float32)
     wide = TopK(np.array([[0], [2**32 + 2], [0]]), scores, 4)
-    with pytest.raises(InputError, match="row 1: label .* is outside"):
+    with pytest.raises(InputError, match=r"row 1: label .* is outside"):
         evaluate(Y, wide)
     assert evaluate(Y, TopK(np.array([[0], [2], [0]], np.uint8), scores, 4), ["P@1"])["P@1"] == pytest.approx(200 / 3)
     with pytest.raises(InputError, match="integer labels"):

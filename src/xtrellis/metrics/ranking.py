@@ -109,8 +109,9 @@ def _scores(predictions: Any, Y: Csr) -> Csr:
         out = out.copy()
         out.sort_indices()
     rows_of: Int64 = out.indptr.astype(np.int64)
-    repeated = np.flatnonzero(np.diff(out.indices) == 0) + 1
-    repeated = repeated[~np.isin(repeated, rows_of)]
+    begins_row = np.zeros(nnz + 1, bool)
+    begins_row[rows_of] = True
+    repeated = np.flatnonzero((np.diff(out.indices) == 0) & ~begins_row[1:nnz]) + 1
     for places, what in ((repeated, _FAULTS[3]), (np.flatnonzero(np.isnan(out.data)), _FAULTS[2])):
         if len(places):
             row = int(np.searchsorted(rows_of, places[0], side="right")) - 1
