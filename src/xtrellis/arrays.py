@@ -62,14 +62,14 @@ def _as_csr(matrix: Any, name: str) -> Csr:
     if matrix.format != "csr":
         _check_before_conversion(matrix, name)
         matrix = sp.csr_array(matrix)
-    _check_structure(matrix, matrix.shape, name)
+    check_structure(matrix, matrix.shape, name)
     return _canonical(matrix)
 
 
 def _check_before_conversion(matrix: Any, name: str) -> None:
     """SciPy converts these without looking: a wrong index would write outside its buffers."""
     if matrix.format == "csc":
-        _check_structure(matrix, matrix.shape[::-1], name)
+        check_structure(matrix, matrix.shape[::-1], name)
     elif matrix.format == "coo":
         for indices, limit in zip((matrix.row, matrix.col), matrix.shape, strict=True):
             if len(indices) != len(matrix.data) or (len(indices) and (indices.min() < 0 or indices.max() >= limit)):
@@ -81,7 +81,7 @@ def _check_before_conversion(matrix: Any, name: str) -> None:
             raise InputError(f"{name} is not a valid bsr matrix: {error}") from None
 
 
-def _check_structure(matrix: Any, shape: tuple[int, int], name: str) -> None:
+def check_structure(matrix: Any, shape: tuple[int, int], name: str) -> None:
     """A matrix built by hand may point outside itself; kernels must never see one that does."""
     kind = f"{name} is not a valid {matrix.format} matrix"
     indptr, indices, data = matrix.indptr, matrix.indices, matrix.data
