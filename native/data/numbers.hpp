@@ -25,6 +25,29 @@ inline std::uint64_t parse_index(const char*& p) {
 
 enum class Number { ok, junk, out_of_range };
 
+// Whether an unsigned decimal [p, end), known to be beyond float32, is beyond it on the large side: the place of its
+// first non-zero digit decides.
+inline bool is_large(const char* p, const char* end) {
+    std::int64_t place = 0;
+    bool point = false, digit = false;
+    for (; p != end && *p != 'e' && *p != 'E'; ++p) {
+        if (*p == '.') {
+            point = true;
+            continue;
+        }
+        digit = digit || *p != '0';
+        if (digit && !point) ++place;
+        if (!digit && point) --place;
+    }
+    std::int64_t exponent = 0;
+    bool negative = false;
+    for (; p != end; ++p) {
+        if (*p == '-') negative = true;
+        if (is_digit(*p) && exponent < (std::int64_t{1} << 40)) exponent = exponent * 10 + (*p - '0');
+    }
+    return place + (negative ? -exponent : exponent) > 0;
+}
+
 // The general case: any decimal, with or without exponent. Refuses nan and inf as junk, overflow as out of range.
 inline Number parse_slowly(const char*& p, float& value) {
     const char* end = p;
@@ -36,11 +59,9 @@ inline Number parse_slowly(const char*& p, float& value) {
     const auto read = std::from_chars(begin, end, value);
     if (read.ec == std::errc::invalid_argument || read.ptr == begin) return Number::junk;
     if (read.ec == std::errc::result_out_of_range) {
-        // Too large is an error; too small is rounding to zero. A double tells them apart for all sane exponents.
-        double wide = 0;
-        const auto again = std::from_chars(begin, end, wide);
-        if (again.ec != std::errc() || wide > 1) return Number::out_of_range;
-        value = static_cast<float>(wide);
+        // from_chars does not say on which side. Too large is an error; too small is rounding to zero.
+        if (is_large(begin, read.ptr)) return Number::out_of_range;
+        value = 0;
     }
     if (!std::isfinite(value)) return Number::out_of_range;
     if (minus) value = -value;

@@ -45,6 +45,18 @@ void numbers() {
     check_number("16777219");
     check_number("16777217.00000001");  // just above half way: the slow path must see the last digit
     check_number("1.17549435e-38");
+    for (const std::string tiny : {"1e-99", "1e-99999999999999999999", "0.1e-400", "10000e-9999"}) {
+        const std::string line = tiny + "\n";
+        const char* p = line.data();
+        float value = 1;
+        CHECK(parse_float(p, value) == Number::ok && value == 0 && *p == '\n');
+    }
+    const std::string zeros = "0." + std::string(500, '0') + "1\n", nines = std::string(500, '9') + "\n";
+    float value = 1;
+    const char* p = zeros.data();
+    CHECK(parse_float(p, value) == Number::ok && value == 0);
+    p = nines.data();
+    CHECK(parse_float(p, value) == Number::out_of_range);
 }
 
 void rows() {

@@ -83,7 +83,8 @@ def _load(path: Path) -> Any:
     if not path.is_file():
         raise DataError("there is no such file; npz data are a pair such as X.npz and Y.npz", path=path)
     try:
-        return sp.load_npz(path)  # never unpickles: scipy passes allow_pickle=False
+        with path.open("rb") as file:  # opened here, because NumPy leaves a damaged file open
+            return sp.load_npz(file)  # never unpickles: scipy passes allow_pickle=False
     except MemoryError:
         raise DataError("announces arrays that do not fit into memory", path=path) from None
     except Exception as error:  # zipfile, zlib, struct, tokenize: damage has no one name here

@@ -19,7 +19,7 @@ from ..arrays import MAX_ID
 from ..errors import DataError
 from ..types import Csr
 from . import rows
-from .dataset import Dataset
+from .dataset import Dataset, row_numbers
 from .files import decode, plain_name, present, reading, without_bom, writing
 from .names import align, labels_from_pairs, read_names, write_names
 from .options import Options
@@ -102,8 +102,8 @@ def write_split(dataset: Dataset, path: Path, options: Options) -> None:
             rows.emit(out, dataset.Y, matrix, labelled=False)
     if dataset.excluded is not None:
         with writing(prefix.with_name(f"filter_labels_{part}.txt")) as out:
-            pairs = dataset.excluded.tocoo()
-            np.savetxt(out, np.column_stack([pairs.row, pairs.col]), fmt="%d")
+            pairs = np.column_stack([row_numbers(dataset.excluded), dataset.excluded.indices])
+            np.savetxt(out, pairs, fmt="%d")
 
 
 def _write_names(folder: Path, dataset: Dataset) -> None:
