@@ -37,7 +37,7 @@ def as_labels(Y: Any, *, n_rows: int | None = None, n_labels: int | None = None,
         out.eliminate_zeros()
         out = _canonical(out, np.float32)
     if out.nnz and not (out.data == 1).all():
-        out = _assemble(np.ones(out.nnz, np.float32), out.indices, out.indptr, out.shape)
+        out = assemble(np.ones(out.nnz, np.float32), out.indices, out.indptr, out.shape)
     return out
 
 
@@ -80,7 +80,7 @@ def _canonical(matrix: Any, dtype: type) -> Csr:
         matrix = sp.csr_array((matrix.data[:nnz], matrix.indices[:nnz], matrix.indptr), shape=matrix.shape, copy=True)
         matrix.sum_duplicates()
         nnz = int(matrix.indptr[-1])
-    return _assemble(
+    return assemble(
         np.ascontiguousarray(matrix.data[:nnz], dtype),
         np.ascontiguousarray(matrix.indices[:nnz], np.int32),
         np.ascontiguousarray(matrix.indptr, np.int64),
@@ -88,7 +88,7 @@ def _canonical(matrix: Any, dtype: type) -> Csr:
     )
 
 
-def _assemble(data: Any, indices: Any, indptr: Any, shape: tuple[int, ...]) -> Csr:
+def assemble(data: Any, indices: Any, indptr: Any, shape: tuple[int, ...]) -> Csr:
     """A csr_array that keeps int32 indices beside int64 offsets (scipy's constructor would make them alike)."""
     out = sp.csr_array(shape, dtype=data.dtype)
     out.data, out.indices, out.indptr = data, indices, indptr
