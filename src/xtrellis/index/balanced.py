@@ -66,6 +66,7 @@ class BalancedTree(Index):
 
 def nested(members: Int32, cuts: list[Int64], n_labels: int) -> LabelTree:
     """A tree from labels in leaf order and, for each level from the root down, where its nodes begin."""
+    cuts = [np.unique(cut) for cut in cuts]  # half of a single label is empty: no node
     first = np.cumsum([0, *(len(cut) - 1 for cut in cuts)])  # number of each level's first node
     parents = [np.array([-1])]
     for depth, (above, here) in enumerate(pairwise(cuts)):

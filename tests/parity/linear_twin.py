@@ -1,0 +1,78 @@
+"""What the kernels of linear trees should compute, in plain NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def route(Y, tree):
+    """For every node: {row: children of the node that hold a label of the row}; the root also gets label-less rows."""
+    owner, node_slot = tree.owner, tree.node_slot
+    offsets, slots = tree.label_slots
+    out = [dict() for _ in range(tree.n_nodes)]
+    for row in range(Y.shape[0]):
+        labels = Y.indices[Y.indptr[row] : Y.indptr[row + 1]]
+        if not len(labels):
+            out[0][row] = set()
+        for label in labels:
+            for slot in slots[offsets[label] : offsets[label + 1]]:
+                while slot >= 0:
+                    node = owner[slot]
+                    out[node].setdefault(row, set()).add(int(slot - tree.offsets[node]))
+                    slot = node_slot[node]
+    return out
+
+
+def pifa(X, Y):
+    V = (Y.T @ X).toarray().astype(np.float64)
+    lengths = np.linalg.norm(V, axis=1, keepdims=True)
+    return np.divide(V, lengths, out=np.zeros_like(V), where=lengths > 0)
+
+
+def dense_weights(weights):
+    """n_features × n_slots, and the biases, from the packed arrays."""
+    a, tree = weights.arrays, weights.tree
+    W = np.zeros((weights.n_features, tree.n_slots))
+    for node in range(tree.n_nodes):
+        for b in range(weights.blocks[node], weights.blocks[node + 1]):
+            first = tree.offsets[node] + 256 * (b - weights.blocks[node])
+            rows = np.arange(a["feature_offsets"][b], a["feature_offsets"][b + 1])
+            for i, r in enumerate(rows):
+                begin = a["starts"][r]
+                end = a["starts"][r + 1] if i + 1 < len(rows) else a["entry_offsets"][b + 1] - a["entry_offsets"][b]
+                for e in range(a["entry_offsets"][b] + begin, a["entry_offsets"][b] + end):
+                    W[a["features"][r], first + a["entry_children"][e]] = a["values"][e]
+    return W, a["biases"].astype(np.float64)
+
+
+def log_score(transform, z):
+    if transform == "sigmoid":
+        return -np.logaddexp(0, -z)
+    gap = np.maximum(0, 1 - z)
+    return -(gap**3) if transform == "l3-hinge" else -(gap**2)
+
+
+def beam_search(weights, x, beam, k):
+    """Level by level for one dense row; returns (labels, scores), best first."""
+    tree = weights.tree
+    W, biases = dense_weights(weights)
+    logs = log_score(weights.transform, x @ W + biases)
+    level, found = [(0.0, 0)], {}
+    while level:
+        reached = []
+        for score, node in level:
+            for slot in range(tree.offsets[node], tree.offsets[node + 1]):
+                child = int(tree.children[slot])
+                if child < 0:
+                    found.setdefault(~child, []).append(score + logs[slot])
+                else:
+                    reached.append((score + logs[slot], child))
+        level = sorted(reached, key=lambda pair: (-pair[0], pair[1]))[:beam]
+    best = sorted(((max(s), label) for label, s in found.items()), key=lambda pair: (-pair[0], pair[1]))[:k]
+    return [label for _, label in best], np.exp([score for score, _ in best])
+
+
+def squared_hinge_objective(w, b, X, y, cost_positive, cost_negative):
+    """Primal, with the bias regularised like every weight."""
+    cost = np.where(y > 0, cost_positive, cost_negative)
+    return 0.5 * (w @ w + b * b) + np.sum(cost * np.maximum(0, 1 - y * (X @ w + b)) ** 2)

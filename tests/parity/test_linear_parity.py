@@ -1,0 +1,163 @@
+"""Kernels of linear trees beside their NumPy twins, scikit-learn and the conditions of optimality."""
+
+from __future__ import annotations
+
+import linear_twin as twin
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from xtrellis._native import linear as native
+from xtrellis.arrays import as_features, as_labels
+from xtrellis.index import BalancedTree, FlatTree, LabelTree
+from xtrellis.labels import LabelSpace
+from xtrellis.linear import LinearTree
+from xtrellis.linear.training import Routes
+
+
+def problem(n=60, d=30, n_labels=12, seed=0, density=0.3, labels_a_row=2):
+    rng = np.random.default_rng(seed)
+    X = sp.random_array((n, d), density=density, rng=rng, dtype=np.float32, format="csr")
+    Y = (rng.random((n, n_labels)) < labels_a_row / n_labels).astype(np.float32)
+    return as_features(X), as_labels(Y)
+
+
+def ragged_tree():
+    """Leaves at three depths, one label in two places."""
+    return LabelTree.from_parents([-1, 0, 0, 1, 1], [0, 1, 2, 3, 4, 5, 4], [2, 2, 3, 3, 4, 0, 2], 6)
+
+
+def train_one(X, y, **changes):
+    """One classifier through the kernel: (weights over all features, bias, epochs, converged)."""
+    rows = np.arange(X.shape[0], dtype=np.int32)
+    offsets = np.concatenate([[0], np.cumsum(y > 0)]).astype(np.int64)
+    settings = {
+        "first": 0, "count": 1, "bias": 1.0, "loss": 0, "cost_positive": 1.0, "cost_negative": 1.0,
+        "tolerance": 1e-4, "epochs": 3000, "threshold": 0.0, "max_weights": 0, "key": 7,
+    } | changes  # fmt: skip
+    f, _, _, w, b, epochs, converged = native.train(
+        X.indptr, X.indices, X.data, X.shape[1], rows, offsets, np.zeros(int(offsets[-1]), np.int32), **settings
+    )
+    dense = np.zeros(X.shape[1])
+    dense[f] = w
+    return dense, float(b[0]), int(epochs[0]), bool(converged[0])
+
+
+@pytest.mark.parametrize("tree", [ragged_tree(), LabelTree([0, 6], ~np.arange(6), 6)])
+def test_rows_go_to_the_nodes_above_their_labels(tree):
+    _, Y = problem(n_labels=6, labels_a_row=1)
+    routes = Routes.by_labels(Y, tree)
+    expected = twin.route(Y, tree)
+    for node in range(tree.n_nodes):
+        begin, end = routes.node_offsets[node], routes.node_offsets[node + 1]
+        rows = routes.rows[begin:end].tolist()
+        assert rows == sorted(expected[node])
+        for i, row in enumerate(rows):
+            span = slice(routes.positive_offsets[begin + i], routes.positive_offsets[begin + i + 1])
+            assert routes.positives[span].tolist() == sorted(expected[node][row])
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_label_vectors_are_unit_sums_of_rows(threads):
+    X, Y = problem()
+    got = LabelSpace(X, Y, threads=threads).vectors
+    np.testing.assert_allclose(got.toarray(), twin.pifa(X, Y), atol=1e-6)
+    normalised = LabelSpace(X, Y, normalize_rows=True, threads=threads).vectors
+    per_row = np.maximum(np.diff(Y.indptr), 1)
+    np.testing.assert_allclose(
+        normalised.toarray(), twin.pifa(X, sp.diags_array(1 / np.sqrt(per_row)) @ Y), atol=1e-6
+    )
+
+
+@pytest.mark.parametrize(("positive", "negative"), [(1.0, 1.0), (5.0, 0.5)])
+def test_squared_hinge_reaches_the_optimum_of_liblinear(positive, negative):
+    X, Y = problem(n=80, d=20, seed=3)
+    y = np.where(Y.toarray()[:, 0] > 0, 1.0, -1.0)
+    w, b, _, converged = train_one(X, y, cost_positive=positive, cost_negative=negative)
+    assert converged
+    judge = LinearSVC(C=1, class_weight={1: positive, -1: negative}, tol=1e-8, max_iter=100_000, dual=True)
+    judge.fit(X.toarray().astype(np.float64), y)
+    dense = X.toarray().astype(np.float64)
+    ours = twin.squared_hinge_objective(w, b, dense, y, positive, negative)
+    theirs = twin.squared_hinge_objective(
+        judge.coef_[0], float(judge.intercept_[0]), dense, y, positive, negative
+    )
+    assert ours == pytest.approx(theirs, rel=1e-4)
+    np.testing.assert_allclose(w, judge.coef_[0], atol=2e-3)
+
+
+def test_squared_hinge_gradient_vanishes_at_the_solution():
+    """The primal's gradient w − 2C Σ max(0, 1 − yz) y x is what the dual's conditions say it is: zero."""
+    X, Y = problem(n=50, d=25, seed=5)
+    y = np.where(Y.toarray()[:, 1] > 0, 1.0, -1.0)
+    w, b, _, _ = train_one(X, y, tolerance=1e-5, epochs=20_000)
+    dense = X.toarray().astype(np.float64)
+    gap = np.maximum(0, 1 - y * (dense @ w + b))
+    residual = w - 2 * (gap * y) @ dense
+    assert np.abs(residual).max() < 2e-3
+    assert abs(b - 2 * np.sum(gap * y)) < 2e-3
+
+
+@pytest.mark.parametrize("cost", [0.3, 10.0])
+def test_logistic_reaches_the_optimum_of_scikit_learn(cost):
+    X, Y = problem(n=80, d=15, seed=4)
+    y = np.where(Y.toarray()[:, 2] > 0, 1.0, -1.0)
+    w, b, _, converged = train_one(X, y, loss=1, cost_positive=cost, cost_negative=cost, tolerance=1e-4)
+    assert converged
+    dense = np.hstack([X.toarray(), np.ones((80, 1))]).astype(np.float64)  # our bias is regularised
+    judge = LogisticRegression(C=cost, fit_intercept=False, tol=1e-10, max_iter=10_000).fit(dense, y)
+    np.testing.assert_allclose(np.append(w, b), judge.coef_[0], atol=5e-3)
+
+
+def test_children_in_lock_step_equal_children_alone():
+    """Sharing rows, order and vectors must not mix the classifiers: each is the optimum of its own problem."""
+    X, Y = problem(n=70, d=30, n_labels=37, seed=6)
+    model = LinearTree(index=FlatTree(), tolerance=1e-4, max_epochs=5000, prune=0.0, threads=1).fit(X, Y)
+    W, biases = twin.dense_weights(model.weights)
+    dense = X.toarray().astype(np.float64)
+    for label in (0, 15, 16, 36):
+        y = np.where(Y.toarray()[:, label] > 0, 1.0, -1.0)
+        w, b, _, _ = train_one(X, y)
+        alone = twin.squared_hinge_objective(w, b, dense, y, 1, 1)
+        together = twin.squared_hinge_objective(W[:, label], biases[label], dense, y, 1, 1)
+        assert together == pytest.approx(alone, rel=1e-4)
+
+
+def test_pruning_drops_what_is_small_and_nothing_else():
+    X, Y = problem(n=70, d=30, n_labels=5, seed=8)
+    whole = LinearTree(index=FlatTree(), prune=0.0).fit(X, Y)
+    full, _ = twin.dense_weights(whole.weights)
+    kept, _ = twin.dense_weights(LinearTree(index=FlatTree(), prune=0.3).fit(X, Y).weights)
+    np.testing.assert_array_equal(kept, np.where(np.abs(full) >= np.float32(0.3), full, 0))
+    few, _ = twin.dense_weights(LinearTree(index=FlatTree(), prune=0.0, max_weights=4).fit(X, Y).weights)
+    for label in range(5):
+        largest = np.argsort(-np.abs(full[:, label]), kind="stable")[:4]
+        assert set(np.flatnonzero(few[:, label])) == set(largest)
+
+
+@pytest.mark.parametrize("transform", ["l2-hinge", "l3-hinge", "sigmoid"])
+@pytest.mark.parametrize("beam", [1, 2, 100])
+def test_beam_search_is_the_twins(transform, beam):
+    X, Y = problem(n=120, d=40, n_labels=60, seed=9, labels_a_row=3)
+    model = LinearTree(index=BalancedTree(arity=4, max_leaf=4), beam=beam, transform=transform, prune=0.05)
+    top = model.fit(X, Y).predict(X, k=7)
+    dense = X.toarray().astype(np.float64)
+    for row in range(0, 120, 7):
+        labels, scores = twin.beam_search(model.weights, dense[row], beam, 7)
+        np.testing.assert_allclose(top.scores[row][: len(scores)], scores, rtol=2e-4, atol=1e-12)
+        if np.diff(scores).size == 0 or (-np.diff(scores)).min() > 1e-5:
+            assert top.labels[row][: len(labels)].tolist() == labels
+        assert (top.labels[row][len(labels) :] == -1).all()
+
+
+def test_one_query_and_many_give_the_same_answer():
+    X, Y = problem(n=90, d=40, n_labels=300, seed=10, labels_a_row=4)
+    for index in (BalancedTree(arity=2, max_leaf=10), FlatTree()):
+        model = LinearTree(index=index).fit(X, Y)
+        many = model.predict(X, k=5)
+        for row in range(0, 90, 11):
+            one = model.predict(X[[row]], k=5)
+            np.testing.assert_array_equal(one.labels[0], many.labels[row])
+            np.testing.assert_array_equal(one.scores[0], many.scores[row])

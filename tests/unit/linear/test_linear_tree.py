@@ -1,0 +1,135 @@
+"""LinearTree as its users meet it: odd data, bad input, damaged weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import xtrellis as xt
+from xtrellis.linear import LinearTree
+
+
+def data(n=80, d=30, n_labels=25, seed=0):
+    rng = np.random.default_rng(seed)
+    X = sp.random_array((n, d), density=0.3, rng=rng, dtype=np.float32, format="csr")
+    return X, sp.csr_array((rng.random((n, n_labels)) < 0.1).astype(np.float32))
+
+
+def test_it_learns_what_is_there_to_learn():
+    """Every label has a word of its own: all of them must be found."""
+    n_labels = 60
+    Y = sp.csr_array(np.eye(n_labels, dtype=np.float32)[np.arange(600) % n_labels])
+    X = sp.csr_array(np.hstack([Y.toarray(), np.random.default_rng(0).random((600, 5)) * 0.1]).astype(np.float32))
+    top = LinearTree(index=xt.BalancedTree(max_leaf=8, arity=4)).fit(X, Y).predict(X, k=1)
+    assert (top.labels[:, 0] == np.arange(600) % n_labels).all()
+
+
+def test_label_features_help_to_place_labels_without_rows():
+    X, Y = data()
+    names = sp.random_array((25, 12), density=0.4, rng=np.random.default_rng(1), format="csr")
+    with_names = LinearTree(index=xt.BalancedTree(max_leaf=4)).fit(X, Y, label_features=names)
+    without = LinearTree(index=xt.BalancedTree(max_leaf=4)).fit(X, Y)
+    assert with_names.tree != without.tree
+    with pytest.raises(xt.InputError, match="3 rows; Y has 25 labels"):
+        LinearTree().fit(X, Y, label_features=names[:3])
+
+
+@given(
+    n=st.integers(1, 12), d=st.integers(0, 6), n_labels=st.integers(1, 40),
+    seed=st.integers(0, 10_000), max_leaf=st.integers(1, 9), k=st.integers(1, 50),
+)  # fmt: skip
+@settings(max_examples=60, deadline=None)
+def test_odd_shapes_break_nothing(n, d, n_labels, seed, max_leaf, k):
+    rng = np.random.default_rng(seed)
+    X = (rng.random((n, d)) * (rng.random((n, d)) < 0.4)).astype(np.float32)
+    Y = (rng.random((n, n_labels)) < 0.1).astype(np.float32)
+    model = LinearTree(index=xt.BalancedTree(max_leaf=max_leaf, arity=4), threads=1).fit(X, Y)
+    top = model.predict(X, k=k)
+    assert top.labels.shape == (n, min(k, n_labels))
+    assert np.isfinite(top.scores).all()
+    for row in top.labels:
+        real = row[row >= 0]
+        assert len(set(real.tolist())) == len(real)
+        assert (row[len(real) :] == -1).all()
+
+
+def test_many_labels():
+    n_labels = 70_000
+    rng = np.random.default_rng(0)
+    X = sp.random_array((200, 50), density=0.2, rng=rng, dtype=np.float32, format="csr")
+    Y = sp.csr_array((np.ones(400), (np.repeat(np.arange(200), 2), rng.integers(0, n_labels, 400))), shape=(200, n_labels))
+    model = LinearTree().fit(X, Y)
+    top = model.predict(X, k=3)
+    assert (np.diff(top.scores, axis=1) <= 0).all()
+    hit = [len(set(top.labels[i].tolist()) & set(Y.indices[Y.indptr[i] : Y.indptr[i + 1]].tolist())) for i in range(200)]
+    assert np.mean(hit) > 1
+
+
+def test_a_row_without_features_gets_the_answer_of_the_biases():
+    X, Y = data()
+    model = LinearTree().fit(X, Y)
+    empty = model.predict(sp.csr_array((3, 30), dtype=np.float32), k=4)
+    assert (empty.labels == empty.labels[0]).all()
+    assert (empty.labels >= 0).all()
+    assert (model.predict(sp.csr_array((1, 30), dtype=np.float32), k=4).labels[0] == empty.labels[0]).all()
+
+
+def test_bad_input_is_named():
+    X, Y = data()
+    model = LinearTree()
+    with pytest.raises(xt.NotFittedError, match="call fit first"):
+        model.predict(X)
+    with pytest.raises(xt.InputError, match="80 rows"):
+        model.fit(X[:5], Y)
+    with pytest.raises(xt.InputError, match="at least one row"):
+        model.fit(X[:0], Y[:0])
+    model.fit(X, Y)
+    with pytest.raises(xt.InputError, match="29 features"):
+        model.predict(X[:, :29])
+    with pytest.raises(xt.ParameterError, match="k must be an integer ≥ 1; got 0"):
+        model.predict(X, k=0)
+    with pytest.raises(xt.ParameterError, match="did you mean 'beam'"):
+        LinearTree(beem=3)
+    with pytest.raises(xt.ParameterError, match="beam must be an integer ≥ 1; got 0"):
+        LinearTree(beam=0)
+
+
+@pytest.mark.parametrize("threads", [2, 7])
+def test_the_model_does_not_depend_on_threads(threads):
+    X, Y = data(n=300, n_labels=300)
+    one = LinearTree(index=xt.BalancedTree(max_leaf=20), threads=1).fit(X, Y).to_state()
+    many = LinearTree(index=xt.BalancedTree(max_leaf=20), threads=threads).fit(X, Y).to_state()
+    for name, array in one.arrays.items():
+        np.testing.assert_array_equal(array, many.arrays[name])
+
+
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=60, deadline=None)
+def test_hostile_weights_never_leave_the_arrays(seed):
+    """Damage inside the blocks is not looked for when a model is opened: search must survive it."""
+    X, Y = data(n=40, n_labels=30)
+    model = LinearTree(index=xt.BalancedTree(max_leaf=8, arity=4)).fit(X, Y)
+    state = model.to_state()
+    rng = np.random.default_rng(seed)
+    arrays = {name: array.copy() for name, array in state.arrays.items()}
+    for name in ("features", "starts", "entry_children", "values", "biases"):
+        raw = arrays[name].view(np.uint8)
+        at = rng.integers(0, len(raw), 20)
+        raw[at] = rng.integers(0, 256, 20)
+    state.arrays = arrays
+    again = LinearTree.from_state({}, state)
+    for rows in (X, X[[0]]):
+        top = again.predict(rows, k=5)
+        assert ((top.labels >= -1) & (top.labels < 30)).all()
+
+
+@pytest.mark.parametrize("name", ["feature_offsets", "entry_offsets", "features", "starts", "entry_children", "biases"])
+def test_arrays_of_the_wrong_form_are_refused(name):
+    X, Y = data()
+    state = LinearTree().fit(X, Y).to_state()
+    for damaged in (state.arrays[name][:-1], state.arrays[name].astype(np.float64)):
+        with pytest.raises(xt.StoreError):
+            LinearTree.from_state({}, xt.store.State(state.meta, {**state.arrays, name: damaged}, state.parts))
