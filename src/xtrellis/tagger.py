@@ -66,7 +66,9 @@ class Tagger(Storable):
             )
         tagger._label_names = StringTable.of(map(str, range(n_labels)) if label_names is None else label_names)
         if len(tagger._label_names) != n_labels:
-            raise InputError(f"label_names must be {n_labels} names, one for each label; got {len(tagger._label_names)}")
+            raise InputError(
+                f"label_names must be {n_labels} names, one for each label; got {len(tagger._label_names)}"
+            )
         tagger.label_counts = np.zeros(n_labels, np.int64)
         return tagger
 
@@ -96,6 +98,7 @@ class Tagger(Storable):
     def _fit(
         self, rows: Any, Y: Csr, names: Iterable[str] | None, look: Callable[[Csr, Csr], object] | None = None
     ) -> Self:
+        self._label_names = None  # a training that fails must not leave old names beside a new vocabulary
         X = self.vectorizer.fit_transform(rows) if self.vectorizer is not None else rows
         if look is not None:
             look(X, Y)
@@ -254,11 +257,11 @@ def check_texts(texts: Any) -> Sequence[str]:
         return texts
     if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
         raise InputError(f"texts must be a sequence of strings; got one {type(texts).__name__}")
-    texts = list(texts)
-    for i, text in enumerate(texts):
+    checked: list[str] = list(texts)
+    for i, text in enumerate(checked):
         if not isinstance(text, str):
             raise InputError(f"texts must be strings; texts[{i}] is {type(text).__name__} {text!r:.60}")
-    return texts
+    return checked
 
 
 def _label_matrix(labels: Any, n_rows: int) -> tuple[StringTable, Csr]:

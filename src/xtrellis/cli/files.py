@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from ..errors import InputError, ParameterError, StoreError
+from ..checks import Check, choice, integer, text
+from ..errors import InputError, ParameterError, StoreError, nearest
 
 if TYPE_CHECKING:
     from ..data import Dataset
@@ -29,16 +32,54 @@ def is_model(path: Path) -> bool:
 def load_tagger(path: Path) -> Tagger:
     """The model at `path` with its label names; a bare model's labels are called by their numbers."""
     from .. import store
+    from ..model import Model
     from ..tagger import Tagger
 
-    if not path.exists():
-        raise StoreError(f"{path}: there is no such model; `xtrellis train DATA --to {path}` makes one")
-    if not is_model(path):
-        raise StoreError(f"{path} is not a model folder (it has no {MANIFEST})")
     loaded = store.load(path)
-    if isinstance(loaded, Tagger):
-        return loaded
-    return Tagger.of_model(loaded)
+    if isinstance(loaded, Model):
+        return Tagger.of_model(loaded)
+    if not isinstance(loaded, Tagger):
+        raise StoreError(f"{path} holds a {type(loaded).__name__}, which cannot predict by itself")
+    return loaded
+
+
+class Source:
+    """How to read the data of a command line: `--format`, `--read`, `--threads`."""
+
+    def __init__(self, format: str | None, pairs: list[str] | None, threads: int | None) -> None:
+        self.options: dict[str, Any] = {"format": format, "threads": threads}
+        for key, value in pairs_of("--read", "label_column=tags", pairs or []):
+            if key not in READ_OPTIONS:
+                raise ParameterError(f"--read has no option {key!r}{nearest(key, READ_OPTIONS)}")
+            self.options[key] = READ_OPTIONS[key].parse(key, value)
+
+    def read(self, path: Path, part: str) -> Dataset:
+        """The data at `path`; of a folder that holds train and test, the `part` that the command needs."""
+        from ..data import read
+
+        given = {"part": part} if has_parts(path) else {}
+        return read(path, **{**given, **self.options})
+
+    def name(self, path: Path, part: str) -> str:
+        """What `read` reads, for people."""
+        return f"{path} ({self.options.get('part', part)})" if has_parts(path) else str(path)
+
+
+READ_OPTIONS: dict[str, Check] = {
+    "part": choice("train", "test"),
+    "index_base": integer(at_least=0, at_most=1),
+    "n_features": integer(at_least=0),
+    "n_labels": integer(at_least=0),
+    "text_column": text(),
+    "label_column": text(),
+    "label_separator": text(),
+}
+
+
+def has_parts(path: Path) -> bool:
+    """True for a folder with a training and a test part, by the names its files begin with."""
+    names = [p.name for p in path.iterdir()] if path.is_dir() else []
+    return all(any(name.startswith(starts) for name in names) for starts in (("train", "trn"), ("test", "tst")))
 
 
 def check_target(path: Path) -> None:
@@ -56,31 +97,40 @@ def folder_size(path: Path) -> int:
     return sum(p.stat().st_size for p in path.rglob("*") if p.is_file())
 
 
-def align(dataset: Dataset, names: StringTable) -> tuple[Csr, int]:
+class Aligned(NamedTuple):
+    """Labels in a model's numbering."""
+
+    Y: Csr
+    excluded: Csr | None
+    unknown: int
+
+
+def align(dataset: Dataset, names: StringTable) -> Aligned:
     """The labels of `dataset` in the model's numbering, and how many of them the model does not know.
 
     Files number their labels on their own, so names decide. Labels unknown to the model keep a column of their own
     after the model's: they are never predicted, but recall must count them. Data without names must already be in the
     model's numbering.
     """
-    from scipy.sparse import csr_array
+    n, found = len(names), dataset.label_names
+    if found is None:
+        if dataset.Y.nnz and int(dataset.Y.indices.max()) >= n:
+            raise InputError(f"the data has {dataset.n_labels:,} labels without names; the model knows {n:,}")
+        columns, unknown = np.arange(dataset.n_labels), 0
+    elif found == names:
+        return Aligned(dataset.Y, dataset.excluded, 0)
+    else:
+        known = [names.find(name) for name in found]
+        unknown = known.count(None)
+        after = itertools.count(n)
+        columns = np.array([next(after) if new is None else new for new in known], np.int64)
 
-    Y, n = csr_array(dataset.Y), len(names)
-    if dataset.label_names is None:
-        if Y.shape[1] > n and Y.nnz and int(Y.indices.max()) >= n:
-            raise InputError(f"the data has {Y.shape[1]} labels without names, but the model knows {n}")
-        return csr_array((Y.data, Y.indices, Y.indptr), shape=(Y.shape[0], n)), 0
-    if dataset.label_names == names:
-        return Y, 0
-    columns = np.empty(Y.shape[1], np.int64)
-    unknown = 0
-    for old, name in enumerate(dataset.label_names):
-        new = names.find(name)
-        columns[old] = n + unknown if new is None else new
-        unknown += new is None
-    out = csr_array((Y.data, columns[Y.indices], Y.indptr), shape=(Y.shape[0], n + unknown))
-    out.sort_indices()
-    return out, unknown
+    def renumber(matrix: Csr) -> Csr:
+        out = csr_array((matrix.data, columns[matrix.indices], matrix.indptr), shape=(matrix.shape[0], n + unknown))
+        out.sort_indices()
+        return out
+
+    return Aligned(renumber(dataset.Y), None if dataset.excluded is None else renumber(dataset.excluded), unknown)
 
 
 @contextmanager
@@ -99,12 +149,12 @@ def whole_file(path: Path) -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
-def settings_of(pairs: list[str]) -> list[tuple[str, str]]:
-    """`--set key=value` as pairs."""
+def pairs_of(option: str, example: str, given: list[str]) -> list[tuple[str, str]]:
+    """Repeated `--set key=value` as pairs."""
     out = []
-    for pair in pairs:
+    for pair in given:
         key, equals, value = pair.partition("=")
         if not equals or not key.strip():
-            raise ParameterError(f"--set must be key=value, such as --set index.arity=8; got {pair!r}")
-        out.append((key.strip(), value.strip()))
+            raise ParameterError(f"{option} must be key=value, such as {option} {example}; got {pair!r}")
+        out.append((key.strip(), value))
     return out

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ..errors import DataError, InputError
 from . import show
-from .options import Debug, Format, Json, Quiet, Threads
+from .options import Debug, Format, Json, Quiet, Read, Threads
 
 
 def inspect(
@@ -17,6 +17,7 @@ def inspect(
     verify: Annotated[bool, typer.Option("--verify", help="Check every byte of a model against its hashes.")] = False,
     threads: Threads = None,
     format: Format = None,
+    read: Read = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -26,6 +27,7 @@ def inspect(
 
     if not path.exists():
         raise DataError("there is no such file or folder", path=path)
+    found: Any
     with show.listening(quiet):
         if is_model(path):
             from .. import store
@@ -34,9 +36,10 @@ def inspect(
         elif verify:
             raise InputError(f"--verify checks models; {path} is not one")
         else:
-            from .. import data
+            from ..data import describe
+            from .files import Source
 
-            found = data.describe(data.read(path, format=format, threads=threads))
+            found = describe(Source(format, read, threads).read(path, "train"))
     if json:
         show.as_json(found.to_dict())
     else:

@@ -48,6 +48,7 @@ class Watcher:
             time.sleep(GRACE)
             self.say()
             os._exit(EXIT_CODE)
+        os.close(pipe)
 
 
 @contextmanager

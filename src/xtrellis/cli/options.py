@@ -19,6 +19,12 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no n
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Threads = Annotated[int | None, typer.Option("--threads", min=1, help="Threads to use; all cores if not given.")]
 Format = Annotated[str | None, typer.Option("--format", help="Format of DATA; found from its content if not given.")]
+Read = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--read", metavar="KEY=VALUE", help="How to read DATA: `label_column=tags`, `index_base=1`; repeatable."
+    ),
+]
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder of a trained model.")]
 DataPath = Annotated[Path, typer.Argument(metavar="DATA", help="A data file: XMC text, svmlight, npz, jsonl, csv, …")]
 K = Annotated[int, typer.Option("-k", min=1, help="Labels per row.")]

@@ -11,7 +11,7 @@ import typer
 
 from ..errors import InputError
 from . import show
-from .options import DataPath, Debug, Format, K, ModelPath, Quiet, Threads
+from .options import DataPath, Debug, Format, K, ModelPath, Quiet, Read, Threads
 
 if TYPE_CHECKING:
     from ..tagger import Tagger
@@ -35,18 +35,19 @@ def predict(
     ] = None,
     threads: Threads = None,
     format: Format = None,
+    read: Read = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Predict the best labels of each row of DATA."""
-    from ..data import read
-    from .files import load_tagger, whole_file
+    from .files import Source, load_tagger, whole_file
 
     if to is not None and to.suffix not in SUFFIXES:
         raise InputError(f"--to must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}; got {to}")
+    source = Source(format, read, threads)
     tagger = load_tagger(model)
     with show.listening(quiet) as say:
-        top = tagger.predict_dataset(read(data, format=format, threads=threads), k)
+        top = tagger.predict_dataset(source.read(data, "test"), k)
         if to is None:
             _write_names(sys.stdout, tagger, top)
             return

@@ -74,27 +74,34 @@ def _show(where: Console, thing: Any) -> None:
         where.print(thing.render() if hasattr(thing, "render") else thing)
 
 
+def _now() -> float:
+    return time.monotonic()
+
+
 @dataclass
 class _Step:
     title: str
     total: float | None
     unit: str
-    begun: float = field(default_factory=time.monotonic)
+    begun: float = field(default_factory=lambda: _now())
     done: float = 0.0
-    told: float = field(default_factory=time.monotonic)
+    told: float = field(default_factory=lambda: _now())
+
+    def amount(self, n: float) -> str:
+        """`12,345 rows`; bytes as people say them."""
+        return size(n) if self.unit == "B" else f"{n:,.{0 if n >= 10 or n == int(n) else 1}f} {self.unit or 'steps'}"
 
     def summary(self) -> str:
         """`reading: 12,345 rows in 1.2 s (10,000 rows/s)`."""
-        spent = time.monotonic() - self.begun
-        amount = f"{self.done:,.0f} {self.unit} in ".replace("  ", " ") if self.done else ""
-        rate = f" ({_rate(self.done / spent)} {self.unit or 'steps'}/s)" if self.done and spent > 0.05 else ""
+        spent = _now() - self.begun
+        amount = f"{self.amount(self.done)} in " if self.done else ""
+        rate = f" ({self.amount(self.done / spent)}/s)" if self.done and spent > 0.05 else ""
         return f"{self.title}: {amount}{seconds(spent)}{rate}"
 
     def status(self) -> str:
         """`reading: 40 %, 12,345 rows, 10,000 rows/s, 3 s left`."""
-        spent = max(time.monotonic() - self.begun, 1e-9)
-        unit = self.unit or "steps"
-        words = [f"{self.done:,.0f} {unit}", f"{_rate(self.done / spent)} {unit}/s"]
+        spent = max(_now() - self.begun, 1e-9)
+        words = [self.amount(self.done), f"{self.amount(self.done / spent)}/s"]
         if self.total:
             words.insert(0, f"{100 * self.done / self.total:.0f} %")
             if self.done:
@@ -124,7 +131,7 @@ class Lines:
         with self._lock:
             entry = self._steps[step]
             entry.done += amount
-            now = time.monotonic()
+            now = _now()
             if now - entry.told >= self._every:
                 entry.told = now
                 self._write(entry.status())
@@ -163,8 +170,8 @@ class Bars:
 
         entry = self._steps[step]
         entry.done += amount
-        spent = time.monotonic() - entry.begun
-        rate = f"{_rate(entry.done / spent)} {entry.unit}/s" if spent > 0.2 else ""
+        spent = _now() - entry.begun
+        rate = f"{entry.amount(entry.done / spent)}/s" if spent > 0.2 else ""
         self._bars.update(TaskID(step), advance=amount, rate=rate)
 
     def end(self, step: int) -> None:
@@ -203,9 +210,11 @@ def _bars() -> Progress:
 
 
 def seconds(spent: float) -> str:
-    """A time as people say it: `0.03 s`, `1.2 s`, `48 s`, `3 min 20 s`, `2 h 5 min`."""
-    if spent < 10:
-        return f"{spent:.2f} s" if spent < 1 else f"{spent:.1f} s"
+    """A time as people say it: `30 ms`, `1.2 s`, `48 s`, `3 min 20 s`, `2 h 5 min`."""
+    if spent < 0.995:
+        return f"{1000 * spent:.0f} ms"
+    if spent < 9.95:
+        return f"{spent:.1f} s"
     whole = round(spent)
     if whole < 60:
         return f"{whole} s"
@@ -223,7 +232,3 @@ def size(n_bytes: float) -> str:
         if n_bytes < 999.5 or unit == "TB":
             break
     return f"{n_bytes:.1f} {unit}" if n_bytes < 10 else f"{n_bytes:.0f} {unit}"
-
-
-def _rate(per_second: float) -> str:
-    return f"{per_second:,.0f}" if per_second >= 10 else f"{per_second:.1f}"

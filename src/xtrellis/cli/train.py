@@ -10,7 +10,7 @@ import typer
 
 from ..errors import ParameterError
 from . import show
-from .options import DataPath, Debug, Format, Json, Quiet, Threads
+from .options import DataPath, Debug, Format, Json, Quiet, Read, Threads
 
 if TYPE_CHECKING:
     from ..data import Dataset
@@ -30,7 +30,8 @@ def train(
     ] = None,
     test: Annotated[Path | None, typer.Option("--test", metavar="DATA", help="Measure on this file.")] = None,
     holdout: Annotated[
-        float | None, typer.Option("--holdout", min=0, max=0.9, help="Share of rows to measure on; 0.1 if no --test.")
+        float | None,
+        typer.Option("--holdout", min=0, max=0.9, help="Share of rows to measure on; 0.1 if there is no test data."),
     ] = None,
     refit: Annotated[
         bool, typer.Option("--refit/--no-refit", help="After measuring, train again on all rows.")
@@ -39,14 +40,14 @@ def train(
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="Seed of everything random.")] = None,
     threads: Threads = None,
     format: Format = None,
+    read: Read = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Train a model on DATA, measure it on rows it has not seen, and save it."""
-    from ..data import read
     from .evaluate import measure
-    from .files import check_target, folder_size
+    from .files import Source, check_target, folder_size, has_parts
 
     started = time.monotonic()
     check_target(to)
@@ -55,14 +56,21 @@ def train(
     # Everything about the model is checked before the data is read, so that a typo costs no wait.
     wanted = _Wanted(preset, settings or [], seed, threads, resume)
     wanted.tagger(with_texts=True)
+    source = Source(format, read, threads)
+    if test is None and holdout is None and has_parts(data) and "part" not in source.options:
+        test = data  # a folder that brings its own test part
     with show.listening(quiet) as say:
-        dataset = read(data, format=format, threads=threads)
-        say(summary(str(data), dataset))
-        share = 0.0 if test is not None else 0.1 if holdout is None else holdout
-        known, unseen = dataset.split(holdout=share, seed=seed or 0) if share else (dataset, None)
+        dataset = source.read(data, "train")
+        say(summary(source.name(data, "train"), dataset))
+        known, unseen = dataset, None
         if test is not None:
-            unseen = read(test, format=format, threads=threads)
-            say(summary(str(test), unseen))
+            unseen = source.read(test, "test")
+            say(summary(source.name(test, "test"), unseen))
+        elif holdout is None or holdout > 0:
+            known, unseen = dataset.split(holdout=0.1 if holdout is None else holdout, seed=seed or 0)
+            if not known.n_rows or not unseen.n_rows:
+                say("too few rows to hold some out; nothing will be measured")
+                known, unseen = dataset, None
         tagger = wanted.tagger(with_texts=dataset.texts is not None)
         say(f"training {tagger.model!r}" + (f" on the words of {tagger.vectorizer!r}" if tagger.vectorizer else ""))
         tagger.fit_dataset(known, look=lambda X, Y: _before(say, tagger, X, Y))
@@ -70,7 +78,7 @@ def train(
             say(tagger.model.describe())
         report = measure(tagger, unseen, say=say) if unseen is not None else None
         trained_on = known.n_rows
-        if refit and share:
+        if refit and known is not dataset:
             say(f"training again on all {dataset.n_rows:,} rows")
             tagger = wanted.tagger(with_texts=dataset.texts is not None).fit_dataset(dataset)
             trained_on = dataset.n_rows
@@ -89,7 +97,7 @@ def train(
     if report is not None and unseen is not None:
         show.result(f"On {unseen.n_rows:,} rows it has not seen{' (' + str(test) + ')' if test else ''}:")
         show.result(report)
-    show.result(_fate(trained_on, dataset.n_rows, measured=report is not None, refit=refit and share > 0))
+    show.result(_fate(trained_on, dataset.n_rows, measured=report is not None, refit=known is not dataset and refit))
     show.result(f"Saved {to} ({show.size(n_bytes)}) after {show.seconds(taken)}.")
 
 
@@ -97,9 +105,9 @@ class _Wanted:
     """The model a command line asks for; built afresh for each training."""
 
     def __init__(self, preset: str, pairs: list[str], seed: int | None, threads: int | None, resume: bool) -> None:
-        from .files import settings_of
+        from .files import pairs_of
 
-        self.preset, self.pairs, self.resume = preset, settings_of(pairs), resume
+        self.preset, self.pairs, self.resume = preset, pairs_of("--set", "index.arity=8", pairs), resume
         self.common = {name: value for name, value in (("seed", seed), ("threads", threads)) if value is not None}
 
     def tagger(self, *, with_texts: bool) -> Tagger:
