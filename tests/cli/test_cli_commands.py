@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import TOPICS, Run, write_jsonl
+from cli_world import TOPICS, Run, write_jsonl
 from scipy.sparse import load_npz
 
 import xtrellis as xt

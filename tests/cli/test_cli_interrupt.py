@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import write_jsonl
+from cli_world import write_jsonl
 
 LINE = "interrupted; nothing was left half-written"
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import Run
+from cli_world import Run
 
 import xtrellis
 from xtrellis import cli
