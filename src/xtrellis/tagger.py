@@ -129,7 +129,11 @@ class Tagger(Storable):
         """The k best labels of one text, best first; only those with a score of at least `threshold`, if given."""
         if not isinstance(text, str):
             raise InputError(f"text must be a string; got {type(text).__name__} (tag_many takes several texts)")
-        return self.tag_many([text], k, threshold=threshold)[0]
+        integer(at_least=1)("k", k)
+        number(or_none=True)("threshold", threshold)
+        self._require_fitted()
+        row = self._need_vectorizer().transform_one(text)
+        return self.named(self.model.predict(row, k), threshold=threshold)[0]
 
     def tag_many(self, texts: Iterable[str], k: int = 5, *, threshold: float | None = None) -> list[list[Tag]]:
         """`tag` for each text; much faster than one at a time."""
@@ -182,7 +186,7 @@ class Tagger(Storable):
             )
         if not hasattr(self.model, "explain"):
             raise InputError(f"{type(self.model).__name__} cannot explain its answers")
-        return self.model.explain(vectorizer.transform([text]), number_of)
+        return self.model.explain(vectorizer.transform_one(text), number_of)
 
     # ── the store ───────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -38,6 +38,9 @@ class Words(Configured, Storable):
                     out[i, j] += 1
         return csr_array(out)
 
+    def transform_one(self, text: str) -> Any:
+        return self.transform([text])
+
     def to_state(self) -> State:
         return State(arrays=self.vocabulary.to_arrays("words"))
 

@@ -24,7 +24,7 @@ QUESTIONS = (
 
 
 def demo(
-    preset: Annotated[str, typer.Option("--preset", help="Kind of model.")] = "bonsai",
+    preset: Annotated[str, typer.Option("--preset", help="Kind of model.")] = "xr-linear",
     threads: Threads = None,
     quiet: Quiet = False,
     debug: Debug = False,

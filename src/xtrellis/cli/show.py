@@ -179,11 +179,14 @@ class Bars:
         from rich.progress import TaskID
 
         self._bars.remove_task(TaskID(step))
+        self._bars.refresh()  # else the line below would be followed by a bar that is gone
         self.note(self._steps.pop(step).summary())
 
     def note(self, message: str) -> None:
         """A line above the bars."""
-        self._bars.console.print(message, style="dim", markup=False)
+        from rich.text import Text
+
+        self._bars.console.print(Text(message, style="dim"))
 
 
 def _bars() -> Progress:

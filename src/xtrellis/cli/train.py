@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def train(
     data: DataPath,
     to: Annotated[Path, typer.Option("--to", metavar="MODEL", help="Folder to write; a model there is replaced.")],
-    preset: Annotated[str, typer.Option("--preset", help="Kind of model; a wrong name lists them all.")] = "bonsai",
+    preset: Annotated[str, typer.Option("--preset", help="Kind of model; a wrong name lists them all.")] = "xr-linear",
     settings: Annotated[
         list[str] | None,
         typer.Option(
