@@ -39,7 +39,7 @@ _PUBLIC = {
     "synthetic": "data",
     "write": "data",
 }
-_MODULES = {"datasets": "data.datasets", "metrics": "metrics"}
+_MODULES = {"data": "data", "datasets": "data.datasets", "metrics": "metrics"}
 
 __all__ = ["__version__", *sorted(_PUBLIC), *sorted(_MODULES)]
 

@@ -57,6 +57,8 @@ def _as_csr(matrix: Any, name: str, dtype: type) -> Csr:
         raise InputError(f"{name} must have at most {MAX_ID} rows and columns; got shape {matrix.shape}")
     if sp.issparse(matrix) and matrix.format == "csr":
         _check_structure(matrix, name)
+    elif sp.issparse(matrix):
+        _check_other(matrix, name)
     return _canonical(matrix if sp.issparse(matrix) and matrix.format == "csr" else sp.csr_array(matrix), dtype)
 
 
@@ -71,6 +73,19 @@ def _check_structure(matrix: Any, name: str) -> None:
     if len(used) and (used.min() < 0 or used.max() >= matrix.shape[1]):
         bad = int(used.min() if used.min() < 0 else used.max())
         raise InputError(f"{name} is not a valid csr matrix: column {bad} is outside its {matrix.shape[1]} columns")
+
+
+def _check_other(matrix: Any, name: str) -> None:
+    """scipy converts csc, bsr and coo to csr without looking where their indices point."""
+    try:
+        if matrix.format in ("csc", "bsr"):
+            matrix.check_format(full_check=True)
+        elif matrix.format == "coo":
+            for axis, at in enumerate((matrix.row, matrix.col)):
+                if len(at) != len(matrix.data) or (len(at) and (at.min() < 0 or at.max() >= matrix.shape[axis])):
+                    raise ValueError("its coordinates do not fit its shape")
+    except ValueError as error:
+        raise InputError(f"{name} is not a valid {matrix.format} matrix: {error}") from None
 
 
 def _canonical(matrix: Any, dtype: type) -> Csr:

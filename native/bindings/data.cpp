@@ -1,0 +1,42 @@
+// xtrellis._native.data: sparse rows from text and back.
+#include <nanobind/nanobind.h>
+
+#include "arrays.hpp"
+#include "data/rows.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace xtrellis;
+
+NB_MODULE(data, m) {
+    m.def(
+        "parse_rows",
+        [](In<std::uint8_t> text, bool labelled, bool comments, std::int64_t n_labels, std::int64_t n_features,
+           std::int64_t base) {
+            data::Rows rows;
+            {
+                nb::gil_scoped_release release;
+                rows = data::parse_rows({reinterpret_cast<const char*>(text.data()), text.size()},
+                                        {labelled, comments, n_labels, n_features, base});
+            }
+            return nb::make_tuple(to_numpy(std::move(rows.label_offsets)), to_numpy(std::move(rows.labels)),
+                                  to_numpy(std::move(rows.offsets)), to_numpy(std::move(rows.features)),
+                                  to_numpy(std::move(rows.values)), rows.lines, rows.duplicate_labels,
+                                  static_cast<int>(rows.fault), rows.where, rows.number);
+        },
+        "text"_a.noconvert(), "labelled"_a, "comments"_a, "n_labels"_a, "n_features"_a, "base"_a);
+    m.def(
+        "format_rows",
+        [](In<Offset> label_offsets, In<Id> labels, In<float> label_values, In<Offset> offsets, In<Id> features,
+           In<float> values, bool labelled, std::int64_t base, Offset begin, Offset end) {
+            std::string out;
+            {
+                nb::gil_scoped_release release;
+                out = data::format_rows(csr(label_offsets, labels, label_values, 0), csr(offsets, features, values, 0),
+                                        labelled, base, begin, end);
+            }
+            return nb::bytes(out.data(), out.size());
+        },
+        "label_offsets"_a.noconvert(), "labels"_a.noconvert(), "label_values"_a.noconvert(), "offsets"_a.noconvert(),
+        "features"_a.noconvert(), "values"_a.noconvert(), "labelled"_a, "base"_a, "begin"_a, "end"_a);
+}

@@ -1,0 +1,21 @@
+"""Data sets: what they are, reading and writing them, splitting and describing them."""
+
+from __future__ import annotations
+
+from .dataset import Dataset, split_rows
+from .describe import Stats, describe
+from .io import FORMATS, find_format, read, write
+from .shared import find_data_root, shared
+
+__all__ = [
+    "FORMATS",
+    "Dataset",
+    "Stats",
+    "describe",
+    "find_data_root",
+    "find_format",
+    "read",
+    "shared",
+    "split_rows",
+    "write",
+]

@@ -1,0 +1,188 @@
+"""`Dataset`: rows with features or texts, their labels, and the names of things. Immutable; checked when it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import _assemble, as_features, as_labels
+from ..checks import integer, number
+from ..errors import InputError
+from ..rng import key
+from ..strings import StringTable
+from ..types import Csr, Int64
+
+UInt64: TypeAlias = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """Rows to learn from or to be judged on.
+
+    `X` is n × d csr float32, or None when there are only `texts`; `Y` is n × L csr float32 of ones. What is passed in
+    may be any sparse or dense matrix; it is converted and checked here. Rows and labels may be empty.
+    """
+
+    X: Csr | None
+    Y: Csr
+    texts: list[str] | None = field(default=None, kw_only=True)
+    label_names: StringTable | None = field(default=None, kw_only=True)
+    feature_names: StringTable | None = field(default=None, kw_only=True)
+    name: str = field(default="", kw_only=True)
+    excluded: Csr | None = field(default=None, kw_only=True)
+    """Pairs (row, label) that count neither as right nor as wrong: XMC's filter_labels files. Never also in `Y`."""
+    dropped_labels: int = field(default=0, kw_only=True)
+    """How many labels the reader left out because they are not among the names it was told to use."""
+
+    def __post_init__(self) -> None:
+        def put(name: str, value: Any) -> None:
+            object.__setattr__(self, name, value)
+
+        if self.X is None and self.texts is None:
+            raise InputError("a Dataset needs features (X) or texts; got neither")
+        if self.X is not None:
+            put("X", as_features(self.X))
+        if self.texts is not None:
+            put("texts", _check_texts(self.texts))
+        put("Y", as_labels(self.Y, n_rows=None if self.X is None else self.X.shape[0]))
+        if self.texts is not None and len(self.texts) != self.n_rows:
+            raise InputError(f"there are {len(self.texts)} texts for {self.n_rows} rows of Y; they must be alike")
+        put("label_names", _check_names(self.label_names, self.n_labels, "label_names", "labels"))
+        if self.feature_names is not None and self.X is None:
+            raise InputError("feature_names were given without features (X)")
+        put("feature_names", _check_names(self.feature_names, self.n_features, "feature_names", "features"))
+        if self.excluded is not None:
+            put("excluded", as_labels(self.excluded, n_rows=self.n_rows, n_labels=self.n_labels, name="excluded"))
+            put("Y", remove_pairs(self.Y, self.excluded))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.Y.shape[0])
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels, those without rows included."""
+        return int(self.Y.shape[1])
+
+    @property
+    def n_features(self) -> int:
+        """Number of features; 0 when there are only texts."""
+        return 0 if self.X is None else int(self.X.shape[1])
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def __repr__(self) -> str:
+        held = f"{self.n_features} features" if self.X is not None else "texts"
+        return f"Dataset({self.name!r}: {self.n_rows} rows, {held}, {self.n_labels} labels)"
+
+    def labels_of(self, row: int) -> list[str]:
+        """The label names of one row, or the label numbers as text when there are no names."""
+        ids = self.Y.indices[self.Y.indptr[row] : self.Y.indptr[row + 1]]
+        return [str(i) if self.label_names is None else self.label_names[int(i)] for i in ids]
+
+    def select(self, rows: Any) -> Dataset:
+        """Some of the rows, in the order given: positions, a boolean mask, or a slice. Columns stay as they are."""
+        chosen = _positions(rows, self.n_rows)
+        return replace(
+            self,
+            X=None if self.X is None else take_rows(self.X, chosen),
+            Y=take_rows(self.Y, chosen),
+            texts=None if self.texts is None else [self.texts[i] for i in chosen],
+            excluded=None if self.excluded is None else take_rows(self.excluded, chosen),
+        )
+
+    def split(self, holdout: float = 0.1, seed: int = 0) -> tuple[Dataset, Dataset]:
+        """(train, held out): see `split_rows` for which row goes where. Label and feature columns stay the same."""
+        train, held_out = split_rows(self.n_rows, holdout=holdout, seed=seed)
+        return self.select(train), self.select(held_out)
+
+
+def split_rows(n_rows: int, *, holdout: float = 0.1, seed: int = 0) -> tuple[Int64, Int64]:
+    """Row numbers (train, held out), each ascending.
+
+    Row i is held out if and only if `key(seed, "split", i) / 2**64 < holdout`. So a row's side depends on the seed and
+    its position alone: rows appended later move nobody, and a larger holdout contains a smaller one. The price is that
+    the share is exact only on average, and that a side of a tiny data set may be empty.
+    """
+    number(above=0.0, at_most=1.0)("holdout", holdout)
+    integer()("seed", seed)
+    keys = _mix(np.uint64(key(seed, "split")) ^ np.arange(n_rows, dtype=np.uint64))
+    # 53 bits of the key, because those are exact in a double.
+    held = (keys >> np.uint64(11)).astype(np.float64) * 2.0**-53 < holdout
+    return np.flatnonzero(~held), np.flatnonzero(held)
+
+
+def _mix(x: UInt64) -> UInt64:
+    """`rng.mix` of many words at once."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def take_rows(matrix: Csr, rows: Int64) -> Csr:
+    """Some rows of a checked csr; keeps int32 indices beside int64 offsets, which scipy's own indexing does not."""
+    lengths = np.diff(matrix.indptr)[rows]
+    indptr = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum(lengths, out=indptr[1:])
+    positions = np.arange(indptr[-1]) + np.repeat(matrix.indptr[rows] - indptr[:-1], lengths)
+    return _assemble(matrix.data[positions], matrix.indices[positions], indptr, (len(rows), matrix.shape[1]))
+
+
+def remove_pairs(Y: Csr, pairs: Csr) -> Csr:
+    """Y without the entries that `pairs` holds."""
+    width = Y.shape[1]
+    where = row_numbers(Y) * width + Y.indices
+    kept = ~np.isin(where, row_numbers(pairs) * width + pairs.indices)
+    if kept.all():
+        return Y
+    indptr = np.concatenate([[0], np.cumsum(kept)])[Y.indptr]
+    return _assemble(Y.data[kept], Y.indices[kept], indptr.astype(np.int64), Y.shape)
+
+
+def row_numbers(matrix: Csr) -> Int64:
+    """The row of every stored entry."""
+    return np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
+
+
+def _positions(rows: Any, n: int) -> Int64:
+    if isinstance(rows, slice):
+        return np.arange(n, dtype=np.int64)[rows]
+    chosen = np.asarray(rows)
+    if chosen.size == 0 and chosen.ndim == 1:
+        chosen = chosen.astype(np.int64)
+    if chosen.ndim != 1 or chosen.dtype.kind not in "iub":
+        raise InputError(f"rows must be row numbers, a boolean mask or a slice; got {rows!r}")
+    if chosen.dtype.kind == "b":
+        if len(chosen) != n:
+            raise InputError(f"the mask has {len(chosen)} entries; the data set has {n} rows")
+        return np.flatnonzero(chosen)
+    if len(chosen) and (chosen.min() < -n or chosen.max() >= n):
+        bad = int(chosen.min() if chosen.min() < -n else chosen.max())
+        raise InputError(f"row {bad} is outside the {n} rows of the data set")
+    return np.where(chosen < 0, chosen + n, chosen).astype(np.int64)
+
+
+def _check_texts(texts: Iterable[str]) -> list[str]:
+    if isinstance(texts, str):
+        raise InputError("texts must be a list of strings; got one string")
+    out = texts if isinstance(texts, list) else list(texts)
+    for i, text in enumerate(out):
+        if not isinstance(text, str):
+            raise InputError(f"texts must be strings; text {i} is {type(text).__name__}")
+    return out
+
+
+def _check_names(names: Iterable[str] | None, expected: int, field_name: str, things: str) -> StringTable | None:
+    if names is None:
+        return None
+    table = StringTable.of(names)
+    if len(table) != expected:
+        raise InputError(f"{field_name} has {len(table)} names; there are {expected} {things}")
+    return table
