@@ -159,6 +159,14 @@ def test_predict_writes_names_to_stdout(run: Run, model: Path, test_file: Path) 
     assert right > 54
 
 
+def test_predict_needs_no_labels(run: Run, model: Path, tmp_path: Path) -> None:
+    data = tmp_path / "d.jsonl"
+    data.write_text('{"text": "violin piano"}\n{"text": "rain snow"}\n')
+    code, out, _ = run("predict", model, data, "-k", "1")
+    assert code == 0
+    assert [json.loads(line)["labels"] for line in out.splitlines()] == [["music"], ["weather"]]
+
+
 def test_predict_writes_three_kinds_of_file(run: Run, model: Path, test_file: Path, tmp_path: Path) -> None:
     stdout = run("predict", model, test_file, "-k", "4").out
     for suffix in ("jsonl", "txt", "npz"):

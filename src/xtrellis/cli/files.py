@@ -53,12 +53,12 @@ class Source:
                 raise ParameterError(f"--read has no option {key!r}{nearest(key, READ_OPTIONS)}")
             self.options[key] = READ_OPTIONS[key].parse(key, value)
 
-    def read(self, path: Path, part: str) -> Dataset:
+    def read(self, path: Path, part: str, *, unlabelled: bool = False) -> Dataset:
         """The data at `path`; of a folder that holds train and test, the `part` that the command needs."""
         from ..data import read
 
         given = {"part": part} if has_parts(path) else {}
-        return read(path, **{**given, **self.options})
+        return read(path, unlabelled=unlabelled, **{**given, **self.options})
 
     def name(self, path: Path, part: str) -> str:
         """What `read` reads, for people."""

@@ -39,7 +39,7 @@ def predict(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Predict the best labels of each row of DATA."""
+    """Predict the best labels of each row of DATA, which needs none."""
     from .files import Source, load_tagger, whole_file
 
     if to is not None and to.suffix not in SUFFIXES:
@@ -47,7 +47,7 @@ def predict(
     source = Source(format, read, threads)
     tagger = load_tagger(model)
     with show.listening(quiet) as say:
-        top = tagger.predict_dataset(source.read(data, "test"), k)
+        top = tagger.predict_dataset(source.read(data, "test", unlabelled=True), k)
         if to is None:
             _write_names(sys.stdout, tagger, top)
             return
