@@ -51,7 +51,7 @@ def test_help_is_light() -> None:
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (["trian"], "No such command 'trian'. Did you mean 'train'?; see xtrellis --help"),
+        (["trian"], "No such command 'trian'"),
         (["train", "x"], "--to"),
         (["train", "x", "--to", "m", "--bogus"], "--bogus"),
         (["tag", "m", "t", "-k", "0"], "-k"),
