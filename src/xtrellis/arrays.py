@@ -15,39 +15,39 @@ MAX_ID = 2**31 - 1  # label and feature ids fit int32 (-1 pads predictions); off
 
 def as_features(X: Any, *, n_features: int | None = None, name: str = "X") -> Csr:
     """A sparse matrix or dense array of features as csr float32, int32 indices, int64 offsets, sorted, finite."""
-    out = _as_csr(X, name, np.float32)
+    out = _as_csr(X, name)
     if n_features is not None and out.shape[1] != n_features:
         raise InputError(f"{name} has {out.shape[1]} features; the model was trained with {n_features}")
-    if not np.isfinite(out.data).all():
-        bad = int(np.flatnonzero(~np.isfinite(out.data))[0])
-        row = int(np.searchsorted(out.indptr, bad, side="right")) - 1
-        raise InputError(f"{name} must be finite; row {row}, column {out.indices[bad]} is {out.data[bad]}")
+    _refuse(out, ~np.isfinite(out.data), name, "must be finite in float32")
     return out
 
 
 def as_labels(Y: Any, *, n_rows: int | None = None, n_labels: int | None = None, name: str = "Y") -> Csr:
     """A sparse or dense 0/1 matrix of labels as csr float32 of ones; explicit zeros are not labels."""
-    out = _as_csr(Y, name, np.float32)
+    out = _as_csr(Y, name)
     if n_rows is not None and out.shape[0] != n_rows:
         raise InputError(f"{name} has {out.shape[0]} rows; X has {n_rows}")
     if n_labels is not None and out.shape[1] != n_labels:
         raise InputError(f"{name} has {out.shape[1]} labels; expected {n_labels}")
-    if out.nnz and not out.data.all():
-        out = out.copy()
-        out.eliminate_zeros()
-        out = _canonical(out, np.float32)
-    if out.nnz and not (out.data == 1).all():
-        out = _assemble(np.ones(out.nnz, np.float32), out.indices, out.indptr, out.shape)
+    # -1 for "not a label" is somebody's custom and NaN for "unknown" somebody else's: neither may count as a label.
+    _refuse(out, ~((out.data >= 0) & np.isfinite(out.data)), name, "must be 0, or positive where a row has the label")
+    present = out.data != 0
+    if not present.all():
+        before = np.concatenate([[0], np.cumsum(present)])
+        out = assemble(out.data[present], out.indices[present], before[out.indptr], out.shape)
+    if not (out.data == 1).all():
+        out = assemble(np.ones(out.nnz, np.float32), out.indices, out.indptr, out.shape)
     return out
 
 
-def _as_csr(matrix: Any, name: str, dtype: type) -> Csr:
+def _as_csr(matrix: Any, name: str) -> Csr:
     if isinstance(matrix, (list, tuple)):
         try:
-            matrix = np.asarray(matrix, dtype)
+            matrix = np.asarray(matrix, np.float64)
         except (TypeError, ValueError) as error:
             raise InputError(f"{name} must be a matrix of numbers; got a list that is not one ({error})") from None
-    if not sp.issparse(matrix) and not isinstance(matrix, np.ndarray):
+    sparse = bool(sp.issparse(matrix))
+    if not sparse and (not isinstance(matrix, np.ndarray) or isinstance(matrix, np.ma.MaskedArray)):
         raise InputError(f"{name} must be a scipy sparse matrix or a NumPy array; got {type(matrix).__name__}")
     if matrix.ndim != 2:
         raise InputError(f"{name} must have two dimensions; got shape {matrix.shape}")
@@ -55,55 +55,81 @@ def _as_csr(matrix: Any, name: str, dtype: type) -> Csr:
         raise InputError(f"{name} must hold real numbers; got dtype {matrix.dtype}")
     if max(matrix.shape) > MAX_ID:
         raise InputError(f"{name} must have at most {MAX_ID} rows and columns; got shape {matrix.shape}")
-    if sp.issparse(matrix) and matrix.format == "csr":
-        _check_structure(matrix, name)
-    elif sp.issparse(matrix):
-        _check_other(matrix, name)
-    return _canonical(matrix if sp.issparse(matrix) and matrix.format == "csr" else sp.csr_array(matrix), dtype)
+    if not sparse:
+        if matrix.dtype.kind == "f" and matrix.dtype not in (np.float32, np.float64):  # scipy lacks half and swapped
+            matrix = matrix.astype(np.float64)
+        return _canonical(sp.csr_array(matrix))
+    if matrix.format != "csr":
+        _check_before_conversion(matrix, name)
+        matrix = sp.csr_array(matrix)
+    check_structure(matrix, matrix.shape, name)
+    return _canonical(matrix)
 
 
-def _check_structure(matrix: Any, name: str) -> None:
-    """A csr built by hand may point outside itself; kernels must never see one that does."""
-    indptr, indices = matrix.indptr, matrix.indices
-    if len(indptr) != matrix.shape[0] + 1 or indptr[0] != 0 or (np.diff(indptr) < 0).any():
-        raise InputError(f"{name} is not a valid csr matrix: its row offsets do not rise from 0")
-    if indptr[-1] > min(len(indices), len(matrix.data)):
-        raise InputError(f"{name} is not a valid csr matrix: its row offsets point past its {len(indices)} entries")
-    used = indices[: indptr[-1]]
-    if len(used) and (used.min() < 0 or used.max() >= matrix.shape[1]):
-        bad = int(used.min() if used.min() < 0 else used.max())
-        raise InputError(f"{name} is not a valid csr matrix: column {bad} is outside its {matrix.shape[1]} columns")
-
-
-def _check_other(matrix: Any, name: str) -> None:
-    """scipy converts csc, bsr and coo to csr without looking where their indices point."""
-    try:
-        if matrix.format in ("csc", "bsr"):
+def _check_before_conversion(matrix: Any, name: str) -> None:
+    """SciPy converts these without looking: a wrong index would write outside its buffers."""
+    if matrix.format == "csc":
+        check_structure(matrix, matrix.shape[::-1], name)
+    elif matrix.format == "coo":
+        for indices, limit in zip((matrix.row, matrix.col), matrix.shape, strict=True):
+            if len(indices) != len(matrix.data) or (len(indices) and (indices.min() < 0 or indices.max() >= limit)):
+                raise InputError(f"{name} is not a valid coo matrix: its indices do not fit its shape {matrix.shape}")
+    elif matrix.format == "bsr":
+        try:
             matrix.check_format(full_check=True)
-        elif matrix.format == "coo":
-            for axis, at in enumerate((matrix.row, matrix.col)):
-                if len(at) != len(matrix.data) or (len(at) and (at.min() < 0 or at.max() >= matrix.shape[axis])):
-                    raise ValueError("its coordinates do not fit its shape")
-    except ValueError as error:
-        raise InputError(f"{name} is not a valid {matrix.format} matrix: {error}") from None
+        except ValueError as error:
+            raise InputError(f"{name} is not a valid bsr matrix: {error}") from None
 
 
-def _canonical(matrix: Any, dtype: type) -> Csr:
+def check_structure(matrix: Any, shape: tuple[int, int], name: str) -> None:
+    """A matrix built by hand may point outside itself; kernels must never see one that does."""
+    kind = f"{name} is not a valid {matrix.format} matrix"
+    indptr, indices, data = matrix.indptr, matrix.indices, matrix.data
+    if any(a.ndim != 1 for a in (indptr, indices, data)) or any(a.dtype.kind not in "iu" for a in (indptr, indices)):
+        raise InputError(f"{kind}: its offsets and indices must be integers, and all its arrays of one dimension")
+    # Compared, not subtracted: differences wrap around for unsigned and for extreme offsets.
+    if len(indptr) != shape[0] + 1 or indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
+        raise InputError(f"{kind}: its offsets do not rise from 0")
+    if indptr[-1] > min(len(indices), len(data)):
+        raise InputError(f"{kind}: its offsets point past its {min(len(indices), len(data))} entries")
+    used = indices[: int(indptr[-1])]
+    if len(used) and (used.min() < 0 or used.max() >= shape[1]):
+        bad = int(used.min() if used.min() < 0 else used.max())
+        raise InputError(f"{kind}: index {bad} is outside 0…{shape[1] - 1}")
+
+
+def _refuse(matrix: Csr, wrong: Any, name: str, requirement: str) -> None:
+    if wrong.any():
+        bad = int(np.flatnonzero(wrong)[0])
+        row = int(np.searchsorted(matrix.indptr, bad, side="right")) - 1
+        raise InputError(f"{name} {requirement}; row {row}, column {matrix.indices[bad]} is {matrix.data[bad]}")
+
+
+def _canonical(matrix: Any) -> Csr:
     """Sorted, without duplicates, contiguous; copies only what must change and never touches the caller's arrays."""
     nnz = int(matrix.indptr[-1])
-    if not matrix.has_canonical_format:
-        matrix = sp.csr_array((matrix.data[:nnz], matrix.indices[:nnz], matrix.indptr), shape=matrix.shape, copy=True)
-        matrix.sum_duplicates()
-        nnz = int(matrix.indptr[-1])
-    return _assemble(
-        np.ascontiguousarray(matrix.data[:nnz], dtype),
-        np.ascontiguousarray(matrix.indices[:nnz], np.int32),
-        np.ascontiguousarray(matrix.indptr, np.int64),
-        matrix.shape,
+    data, indices, indptr = matrix.data[:nnz], matrix.indices[:nnz], matrix.indptr
+    if not _sorted_unique(indices, indptr):
+        # Summed in float64: the matrix's own type may be int8, where 100 + 100 is -56.
+        summed = sp.csr_array((data.astype(np.float64), indices, indptr), shape=matrix.shape, copy=True)
+        summed.sum_duplicates()
+        data, indices, indptr = summed.data, summed.indices, summed.indptr
+    with np.errstate(over="ignore"):  # what is too large for float32 becomes inf, and is refused by name above
+        data = np.ascontiguousarray(data, np.float32)
+    return assemble(
+        data, np.ascontiguousarray(indices, np.int32), np.ascontiguousarray(indptr, np.int64), matrix.shape
     )
 
 
-def _assemble(data: Any, indices: Any, indptr: Any, shape: tuple[int, ...]) -> Csr:
+def _sorted_unique(indices: Any, indptr: Any) -> bool:
+    """Looked up, not believed: scipy's `has_canonical_format` stays as it was when somebody changes the indices."""
+    falls = np.flatnonzero(indices[1:] <= indices[:-1]) + 1
+    starts = np.zeros(len(indices) + 1, bool)
+    starts[indptr] = True
+    return bool(starts[falls].all())
+
+
+def assemble(data: Any, indices: Any, indptr: Any, shape: tuple[int, ...]) -> Csr:
     """A csr_array that keeps int32 indices beside int64 offsets (scipy's constructor would make them alike)."""
     out = sp.csr_array(shape, dtype=data.dtype)
     out.data, out.indices, out.indptr = data, indices, indptr

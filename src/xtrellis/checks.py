@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import numbers
 from typing import TYPE_CHECKING, Any
 
-from .errors import ParameterError, nearest
+from .errors import ParameterError, nearest, shown
 
 if TYPE_CHECKING:
     from .config import Configured
@@ -35,7 +36,7 @@ class Check:
     def error(self, name: str, value: Any) -> ParameterError:
         """The one message a wrong value gets."""
         also = " or None" if self.or_none else ""
-        return ParameterError(f"{name} must be {self.requirement}{also}; got {value!r}")
+        return ParameterError(f"{name} must be {self.requirement}{also}; got {shown(value)}")
 
     def parse(self, name: str, text: str) -> Any:
         """A value from a command line."""
@@ -55,7 +56,12 @@ class _Number(Check):
     noun = "a number"
 
     def __init__(
-        self, *, at_least: float | None = None, at_most: float | None = None, above: float | None = None, or_none: bool = False
+        self,
+        *,
+        at_least: float | None = None,
+        at_most: float | None = None,
+        above: float | None = None,
+        or_none: bool = False,
     ) -> None:
         super().__init__(or_none=or_none)
         self.at_least, self.at_most, self.above = at_least, at_most, above
@@ -78,7 +84,10 @@ class integer(_Number):  # noqa: N801 - reads as a word in a declaration
     noun = "an integer"
 
     def holds(self, value: Any) -> bool:
-        return isinstance(value, numbers.Integral) and not isinstance(value, bool) and self._in_range(int(value))
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+            return False
+        # Kernels count in 64 bits: what does not fit is refused here, not by an overflow far from the mistake.
+        return int(value).bit_length() < 64 and self._in_range(int(value))
 
     def read(self, text: str) -> int:
         return int(text.replace("_", ""))
@@ -94,9 +103,13 @@ class number(_Number):  # noqa: N801
             self.requirement += " (inf is allowed)"
 
     def holds(self, value: Any) -> bool:
-        if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
             return False
-        return self._in_range(float(value)) and (self.infinite or math.isfinite(float(value)))
+        try:
+            real = float(value)
+        except OverflowError:  # an integer beyond the largest float
+            return False
+        return self._in_range(real) and (self.infinite or math.isfinite(real))
 
     def read(self, text: str) -> float:
         return float(text)
@@ -160,7 +173,8 @@ class part(Check):  # noqa: N801
         queue = [self.family]
         while queue:
             cls = queue.pop()
-            found[cls.__name__] = cls
+            if not inspect.isabstract(cls):
+                found[cls.__name__] = cls
             queue.extend(cls.__subclasses__())
         return found
 
@@ -170,7 +184,9 @@ class part(Check):  # noqa: N801
     def _named(self, name: str, wanted: Any) -> type[Configured]:
         members = self._members()
         if not isinstance(wanted, str) or wanted not in members:
-            raise ParameterError(f"{name} must be {self.requirement}; got {wanted!r}{nearest(str(wanted), members)}")
+            raise ParameterError(
+                f"{name} must be {self.requirement}; got {shown(wanted)}{nearest(str(wanted), members)}"
+            )
         return members[wanted]
 
     def parse(self, name: str, text: str) -> Any:

@@ -1,4 +1,4 @@
-"""Parameters, declared once: `beam: int = param(10, integer(at_least=1))`.
+"""Parameters, declared once: `beam: int = param(integer(at_least=1), "nodes that search keeps", default=10)`.
 
 A class that derives from `Configured` gets a keyword-only constructor that refuses unknown names, checks on every
 assignment, `get_params`/`set_params`/`clone` as scikit-learn knows them, a `repr` that shows what differs from the
@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import copy
 import math
+import numbers
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from .checks import Check
-from .errors import ParameterError, nearest
+from .errors import ParameterError, nearest, shown
 
 if TYPE_CHECKING:
     from typing_extensions import Self, dataclass_transform
 else:  # dataclass_transform only informs type checkers; Python 3.10's typing lacks it
 
     def dataclass_transform(**_: Any) -> Any:
+        """Do nothing at run time."""
         return lambda cls: cls
 
 
@@ -35,7 +37,7 @@ class Param:
         self.default, self.check, self.doc = default, check, doc
 
 
-def param(default: Any, check: Check, doc: str = "") -> Any:
+def param(check: Check, doc: str = "", *, default: Any) -> Any:
     """Declare a parameter in a `Configured` class body."""
     return Param(default, check, doc)
 
@@ -83,17 +85,17 @@ class Configured:
 
     def set_params(self, **params: Any) -> Self:
         """Change parameters by name (`part__name` reaches into a part); nothing changes if one of them is wrong."""
+        # Whole parts first, so that `index=…, index__arity=…` means the same in either order.
+        ordered = sorted(params.items(), key=lambda item: "__" in item[0])
         trial = copy.copy(self)  # every name and value is tried on a copy first
         for target in (trial, self):
-            for name, value in params.items():
-                head, _, rest = name.partition("__")
+            for name, value in ordered:
+                head, nested, rest = name.partition("__")
                 target._refuse_unknown({head: value})
-                if not rest:
+                if not nested:
                     setattr(target, head, value)
                     continue
-                part = getattr(target, head)
-                if not isinstance(part, Configured):
-                    raise ParameterError(f"{type(self).__name__}.{head} is {part!r} and has no parameter {rest!r}")
+                part = target._part(head, rest)
                 if target is trial:
                     part = copy.deepcopy(part)
                     setattr(trial, head, part)
@@ -102,15 +104,18 @@ class Configured:
 
     def set_from_text(self, name: str, text: str) -> None:
         """Set a parameter from a command line's `name=text`; dots or `__` reach into parts: `index.arity=8`."""
-        head, _, rest = name.replace("__", ".").partition(".")
+        head, nested, rest = name.replace("__", ".").partition(".")
         self._refuse_unknown({head: text})
-        if not rest:
+        if not nested:
             setattr(self, head, self._params[head].check.parse(head, text))
-            return
-        part = getattr(self, head)
+        else:
+            self._part(head, rest).set_from_text(rest, text)
+
+    def _part(self, name: str, wanted: str) -> Configured:
+        part = getattr(self, name)
         if not isinstance(part, Configured):
-            raise ParameterError(f"{type(self).__name__}.{head} is {part!r} and has no parameter {rest!r}")
-        part.set_from_text(rest, text)
+            raise ParameterError(f"{type(self).__name__}.{name} is {shown(part)} and has no parameter {wanted!r}")
+        return part
 
     def clone(self) -> Self:
         """A new, unfitted object with the same parameters."""
@@ -128,7 +133,9 @@ class Configured:
         return {name: cls._params[name].check.from_json(name, value) for name, value in params.items()}
 
     def __repr__(self) -> str:
-        changed = [f"{n}={getattr(self, n)!r}" for n, p in self._params.items() if not _same(getattr(self, n), p.default)]
+        changed = [
+            f"{n}={getattr(self, n)!r}" for n, p in self._params.items() if not _same(getattr(self, n), p.default)
+        ]
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def __eq__(self, other: object) -> bool:
@@ -142,12 +149,15 @@ class Configured:
 def _to_json(value: Any) -> Any:
     if isinstance(value, Configured):
         return value.to_config()
-    if isinstance(value, float) and math.isinf(value):
-        return "inf" if value > 0 else "-inf"
-    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
-        return value.item()
-    if isinstance(value, tuple):
-        return list(value)
+    if isinstance(value, (list, tuple)):
+        return [_to_json(item) for item in value]
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real):  # NumPy's floats and fractions are kept as given, but JSON has neither
+        real = float(value)
+        return real if math.isfinite(real) else str(real)
     return value
 
 

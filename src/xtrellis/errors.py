@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 
 class XtrellisError(Exception):
@@ -32,6 +33,10 @@ class MissingExtraError(XtrellisError, ImportError):
 
     def __init__(self, library: str, extra: str, what: str) -> None:
         super().__init__(f"{what} needs {library}; install it with: pip install 'xtrellis[{extra}]'")
+        self._given = (library, extra, what)
+
+    def __reduce__(self) -> tuple[Any, ...]:  # errors travel between processes; Exception's own form lacks arguments
+        return type(self), self._given
 
 
 class DataError(XtrellisError, ValueError):
@@ -39,8 +44,8 @@ class DataError(XtrellisError, ValueError):
 
     def __init__(self, message: str, *, path: str | Path | None = None, line: int | None = None) -> None:
         self.path, self.line = path, line
-        place = "" if path is None else f"{path}: " if line is None else f"{path}, line {line}: "
-        super().__init__(place + message)
+        place = ", ".join(([] if path is None else [str(path)]) + ([] if line is None else [f"line {line}"]))
+        super().__init__(f"{place}: {message}" if place else message)
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:
@@ -48,3 +53,12 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     valid = sorted(valid)
     close = difflib.get_close_matches(name, valid, n=1, cutoff=0.5)
     return f"; did you mean {close[0]!r}?" if close else f"; valid names: {', '.join(valid) or '(none)'}"
+
+
+def shown(value: object) -> str:
+    """`repr(value)`, shortened, for messages; never fails (an integer of 5,000 digits has no repr)."""
+    try:
+        text = repr(value)
+    except Exception:
+        return f"<{type(value).__name__}>"
+    return text if len(text) <= 200 else text[:199] + "…"

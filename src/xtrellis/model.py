@@ -40,7 +40,9 @@ class Model(Configured, Storable):
 
     def _require_fitted(self) -> None:
         if not self.fitted:
-            raise NotFittedError(f"this {type(self).__name__} is not trained yet; call fit first, or xt.load a saved one")
+            raise NotFittedError(
+                f"this {type(self).__name__} is not trained yet; call fit first, or xt.load a saved one"
+            )
 
 
 def check_k(k: Any) -> int:

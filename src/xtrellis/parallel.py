@@ -7,8 +7,9 @@ depends only on its input, the outcome does not depend on the number of threads.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import islice, pairwise
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -51,7 +52,7 @@ def run(
     try:
         queue = iter(order)
         running: dict[Future[R], int] = {}
-        for i in _take(queue, 2 * workers):
+        for i in islice(queue, 2 * workers):
             running[pool.submit(function, tasks[i])] = i
         while running:
             # A timeout keeps the main thread able to notice Ctrl-C on every platform.
@@ -61,7 +62,7 @@ def run(
                 results[i] = future.result()
                 if done:
                     done(i)
-                for following in _take(queue, 1):
+                for following in islice(queue, 1):
                     running[pool.submit(function, tasks[following])] = following
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
@@ -72,12 +73,4 @@ def spans(n: int, parts: int, *, at_least: int = 1) -> list[tuple[int, int]]:
     """Cut `range(n)` into at most `parts` pieces of nearly equal length, none shorter than `at_least` if n allows."""
     parts = max(1, min(parts, n // max(1, at_least))) if n else 1
     edges = [n * i // parts for i in range(parts + 1)]
-    return list(zip(edges, edges[1:], strict=False))
-
-
-def _take(source: Iterator[int], count: int) -> Iterator[int]:
-    for _ in range(count):
-        try:
-            yield next(source)
-        except StopIteration:
-            return
+    return list(pairwise(edges))

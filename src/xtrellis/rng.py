@@ -15,7 +15,7 @@ _MASK = (1 << 64) - 1
 
 def mix(x: int) -> int:
     """The splitmix64 finaliser: a bijection of 64-bit words that scatters neighbours."""
-    x = (x + 0x9E3779B97F4A7C15) & _MASK
+    x = (int(x) + 0x9E3779B97F4A7C15) & _MASK
     x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & _MASK
     return x ^ (x >> 31)
@@ -23,9 +23,9 @@ def mix(x: int) -> int:
 
 def key(seed: int, *path: int | str) -> int:
     """A 64-bit key for one use of randomness, e.g. `key(seed, "tree", tree, node)`."""
-    state = mix(seed & _MASK)
+    state = mix(int(seed) & _MASK)  # int(): NumPy integers would overflow
     for step in path:
-        word = zlib.crc32(step.encode()) if isinstance(step, str) else step & _MASK
+        word = zlib.crc32(step.encode()) if isinstance(step, str) else int(step) & _MASK
         state = mix(state ^ word)
     return state
 

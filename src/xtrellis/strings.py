@@ -7,7 +7,7 @@ from typing import overload
 
 import numpy as np
 
-from .errors import StoreError
+from .errors import InputError, StoreError
 from .types import Array, Int64, UInt8
 
 
@@ -23,7 +23,12 @@ class StringTable(Sequence[str]):
         """From any strings; a StringTable is returned as it is."""
         if isinstance(strings, StringTable):
             return strings
-        encoded = [s.encode("utf-8", "surrogatepass") for s in strings]
+        if isinstance(strings, str):
+            raise InputError(f"a list of strings is needed; got the single string {strings!r:.80}")
+        try:
+            encoded = [s.encode("utf-8", "surrogatepass") for s in strings]
+        except (AttributeError, TypeError):
+            raise InputError("a list of strings is needed; got something else, or something else in it") from None
         offsets = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
         return cls(np.frombuffer(b"".join(encoded), np.uint8), offsets)
@@ -37,7 +42,7 @@ class StringTable(Sequence[str]):
             raise StoreError(f"array {missing} is missing") from None
         if text.dtype != np.uint8 or text.ndim != 1 or offsets.dtype != np.int64 or offsets.ndim != 1:
             raise StoreError(f"{name}.text must be uint8 and {name}.offsets int64, both of one dimension")
-        if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(text) or (np.diff(offsets) < 0).any():
+        if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(text) or (offsets[1:] < offsets[:-1]).any():
             raise StoreError(f"{name}.offsets must rise from 0 to {len(text)}")
         return cls(text, offsets)
 
@@ -59,18 +64,24 @@ class StringTable(Sequence[str]):
             raise IndexError(f"index {index} is outside {len(self)} strings")
         index %= len(self)
         begin, end = self.offsets[index], self.offsets[index + 1]
-        return self.text[begin:end].tobytes().decode("utf-8", "surrogatepass")
+        try:
+            return self.text[begin:end].tobytes().decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            raise StoreError(f"string {index} of {len(self)} is not UTF-8; the file it comes from is damaged") from None
 
     def find(self, string: str) -> int | None:
-        """The position of `string`, or None. The first call builds a dictionary."""
+        """The first position of `string`, or None. The first call builds a dictionary."""
         if self._ids is None:
-            self._ids = {s: i for i, s in enumerate(self)}
+            ids: dict[str, int] = {}
+            for i, s in enumerate(self):
+                ids.setdefault(s, i)
+            self._ids = ids  # set when complete: two threads may build it, neither sees half of it
         return self._ids.get(string)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, StringTable):
             return np.array_equal(self.offsets, other.offsets) and np.array_equal(self.text, other.text)
-        return isinstance(other, Sequence) and list(self) == list(other)
+        return isinstance(other, Sequence) and not isinstance(other, str) and list(self) == list(other)
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from .checks import integer
 from .errors import InputError
 
 Float32: TypeAlias = NDArray[np.float32]
@@ -18,7 +19,7 @@ Int64: TypeAlias = NDArray[np.int64]
 UInt8: TypeAlias = NDArray[np.uint8]
 UInt32: TypeAlias = NDArray[np.uint32]
 Array: TypeAlias = NDArray[Any]
-Csr: TypeAlias = "csr_array[Any]"
+Csr: TypeAlias = csr_array  # scipy ships no types, so checkers see Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +51,7 @@ class TopK:
 
     def cut(self, k: int) -> TopK:
         """Only the best k."""
+        _check_k(k)
         return TopK(self.labels[:, :k], self.scores[:, :k], self.n_labels)
 
     def to_csr(self) -> Csr:
@@ -65,7 +67,11 @@ class TopK:
     @classmethod
     def from_csr(cls, scores: Csr, k: int) -> TopK:
         """The k best of each row of a sparse score matrix (stored entries only: an explicit 0 is a prediction)."""
+        _check_k(k)
         scores = csr_array(scores)
+        if not scores.has_canonical_format:  # a label must not be predicted twice
+            scores = scores.copy()
+            scores.sum_duplicates()
         n = int(scores.shape[0])
         labels = np.full((n, k), -1, np.int32)
         values = np.zeros((n, k), np.float32)
@@ -76,3 +82,7 @@ class TopK:
         labels[rows[keep], rank[keep]] = scores.indices[order][keep]
         values[rows[keep], rank[keep]] = scores.data[order][keep]
         return cls(labels, values, int(scores.shape[1]))
+
+
+def _check_k(k: int) -> None:
+    integer(at_least=1)("k", k)

@@ -113,7 +113,10 @@ SOUND = {
     "a.jsonl": '{"text": "é", "labels": ["a", "\\u00e9"]}\n{"label": "b", "text": "x"}\n'.encode(),
     "a.csv": 'text,labels\n"a ""b""\nc",x; y\né,\n'.encode(),
     "a.tsv": b"label\ttext\nx\t q\n",
+    "trn_X_Xf.txt": b"2 3\n0:1\n1:1\n",
     "trn_X_Y.txt": b"2 3\n0:1 2:1\n\n",
+    "filter_labels_train.txt": b"0 1\n1 2\n",
+    "labels.txt": "a\nb\né\nd\ne\n".encode(),
 }
 edit = st.tuples(st.integers(0, 3), st.integers(0, 10**6), st.integers(0, 255), st.integers(1, 8))
 
@@ -146,9 +149,10 @@ def mutate(content: bytes, edits: list[tuple[int, int, int, int]]) -> bytes:
 @given(edits=st.lists(edit, min_size=1, max_size=4), threads=st.integers(1, 2))
 def test_damaged_text_never_crashes(file: str, edits: list[tuple[int, int, int, int]], threads: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / file
-        path.write_bytes(mutate(SOUND[file], edits))
-        (Path(folder) / "trn_X_Xf.txt").write_bytes(b"2 3\n0:1\n1:1\n")
+        for name in {file, *(SOUND if "trn" in file or "filter" in file else {"a.txt"})} - {"labels.txt"}:
+            (Path(folder) / name).write_bytes(SOUND[name])
+        (Path(folder) / file).write_bytes(mutate(SOUND[file], edits))
+        path = Path(folder) / (file if file.startswith("a.") else "a.txt" if file == "labels.txt" else "trn")
         options = {"index_base": 1} if file == "a.svm" else {}
         read_or_refuse(path, threads=threads, **options)
 

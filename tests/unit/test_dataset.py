@@ -27,6 +27,9 @@ def test_what_goes_in_is_converted_and_counted() -> None:
     assert data.texts == ["x", "y", "z"]
     assert data.labels_of(2) == ["a", "b"]
     assert small().labels_of(0) == ["0"]
+    assert data.labels_of(-1) == ["a", "b"]
+    with pytest.raises(IndexError):
+        data.labels_of(3)
     with pytest.raises(dataclasses.FrozenInstanceError):
         data.name = "other"  # type: ignore[misc]
 

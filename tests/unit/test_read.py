@@ -13,6 +13,7 @@ import scipy.sparse as sp
 import zstandard
 
 import xtrellis as xt
+from xtrellis import progress
 
 XMC = b"3 4 5\n0,2 0:1 3:0.5\n 1:2\n4,1,1 2:-1e-3 0:7\n"
 
@@ -399,3 +400,38 @@ def test_shared_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XTRELLIS_DATA", str(tmp_path / "gone"))
     with pytest.raises(xt.DataError, match="XTRELLIS_DATA"):
         xt.data.find_data_root()
+
+
+def test_listeners_hear_of_bytes_and_of_duplicates(tmp_path: Path) -> None:
+    heard: list[str] = []
+    seen = 0.0
+
+    class Listener:
+        def begin(self, title: str, total: float | None, unit: str) -> int:
+            heard.append(f"{title} {total} {unit}")
+            return 1
+
+        def advance(self, step: int, amount: float) -> None:
+            nonlocal seen
+            seen += amount
+
+        def end(self, step: int) -> None:
+            heard.append("end")
+
+        def note(self, message: str) -> None:
+            heard.append(message)
+
+    with progress.listen(Listener()):
+        xt.read(file(tmp_path, "a.txt", XMC))
+    assert heard[:2] == [f"reading a.txt {len(XMC)} B", "end"]
+    assert "1 labels occur twice" in heard[2]
+    assert seen == len(XMC)
+
+
+def test_lines_longer_than_a_window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xtrellis.data.rows._PIECE", 16)
+    monkeypatch.setattr("xtrellis.data.rows._PIECES", 1)
+    long = " ".join(f"{i}:1" for i in range(3000))
+    data = xt.read(file(tmp_path, "a.txt", f"4 3000 2\n0 {long}\n1 1:1\n\n1 {long}"), threads=2)
+    assert np.diff(data.X.indptr).tolist() == [3000, 1, 0, 3000]
+    assert np.diff(data.Y.indptr).tolist() == [1, 1, 0, 1]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -70,6 +71,26 @@ def test_names_of_other_data_are_left_alone(tmp_path: Path) -> None:
     assert not (tmp_path / "more.txt").exists()
     with pytest.raises(xt.InputError, match="does not fit on a line"):
         xt.write(xt.Dataset(np.eye(1), np.eye(1), label_names=["a\nb"]), tmp_path / "n" / "a.txt")
+
+
+def test_where_nothing_can_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(xt.DataError, match="cannot be written"):
+        xt.write(texts(), tmp_path / "file" / "a.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("library", "extra", "name"), [("pyarrow", "columnar", "a.parquet"), ("zstandard", "zstd", "a.jsonl.zst")]
+)
+def test_missing_libraries_name_their_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str, extra: str, name: str
+) -> None:
+    xt.write(texts(), tmp_path / name)
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(xt.MissingExtraError, match=extra):
+        xt.read(tmp_path / name)
+    with pytest.raises(xt.MissingExtraError, match=extra):
+        xt.write(texts(), tmp_path / name)
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:

@@ -83,6 +83,7 @@ class Dataset:
 
     def labels_of(self, row: int) -> list[str]:
         """The label names of one row, or the label numbers as text when there are no names."""
+        row = range(self.n_rows)[row]  # negative numbers count from the end; others raise IndexError
         ids = self.Y.indices[self.Y.indptr[row] : self.Y.indptr[row + 1]]
         return [str(i) if self.label_names is None else self.label_names[int(i)] for i in ids]
 

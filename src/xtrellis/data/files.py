@@ -9,7 +9,7 @@ import os
 import secrets
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
@@ -121,9 +121,9 @@ class _ZstdReader(io.RawIOBase):
 @contextmanager
 def writing(path: Path) -> Iterator[IO[bytes]]:
     """A file to write bytes to; compressed as its suffix says; appears under its name only when all went well."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with draft.open("wb") as disk:
             with ExitStack() as stack:
                 out: IO[bytes] = disk
@@ -137,8 +137,11 @@ def writing(path: Path) -> Iterator[IO[bytes]]:
             disk.flush()
             os.fsync(disk.fileno())
         draft.replace(path)
+    except OSError as error:
+        raise DataError(f"cannot be written: {error.strerror or error}", path=path) from error
     finally:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):
+            draft.unlink()
 
 
 def _zstd_writer(disk: IO[bytes]) -> Any:

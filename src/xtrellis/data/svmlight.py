@@ -39,6 +39,7 @@ def read_svmlight(path: Path, options: Options) -> Dataset:
     size = path.stat().st_size if path.is_file() else None
     with progress.step(f"reading {path.name}", total=size, unit="B") as advance, reading(path, advance) as file:
         parsed = rows.parse(file, path, layout, threads=options.threads)
+    rows.note_duplicates(parsed, path)
     return align(Dataset(parsed.X, parsed.Y, name=Path(plain_name(path)).stem), options.labels, path)
 
 

@@ -34,6 +34,7 @@ def read_xmc(path: Path, options: Options) -> Dataset:
         n_rows, n_features, n_labels = _header(file, path, ("rows", "features", "labels"))
         layout = rows.Layout(n_labels=n_labels, n_features=n_features)
         parsed = rows.parse(file, path, layout, first_line=2, n_rows=n_rows, threads=options.threads)
+    rows.note_duplicates(parsed, path)
     dataset = Dataset(
         parsed.X,
         parsed.Y,
@@ -131,7 +132,7 @@ def _read_filter(wanted: Path, shape: tuple[int, int]) -> Csr | None:
             words = line.split()
             if not words:
                 continue
-            if len(words) != 2 or not all(word.isdigit() for word in words):
+            if len(words) != 2 or not all(word.isdigit() and len(word) <= 18 for word in words):
                 raise DataError(f"expected 'row label', two numbers from 0; got {line[:60]!r}", path=path, line=number)
             pair = int(words[0]), int(words[1])
             if pair[0] >= shape[0] or pair[1] >= shape[1]:

@@ -1,0 +1,31 @@
+// xtrellis._native.cluster: splitting sets of labels.
+#include "bindings/arrays.hpp"
+#include "cluster/balanced.hpp"
+
+namespace xtrellis::cluster {
+namespace {
+
+// Splits segment s, members[offsets[s] .. offsets[s+1]), in place, with the random key keys[s].
+void split_balanced_all(In<Offset> v_offsets, In<Id> v_ids, In<float> v_values, Offset columns, Out<Id> members,
+                        In<Offset> offsets, In<std::uint64_t> keys, int iterations, float tolerance,
+                        Out<double> objectives) {
+    thread_local ColumnMap scratch;
+    const Csr vectors = csr(v_offsets, v_ids, v_values, columns);
+    for (std::size_t s = 0; s < keys.size(); ++s) {
+        const Offset begin = offsets.data()[s], end = offsets.data()[s + 1];
+        objectives.data()[s] = split_balanced(vectors, {members.data() + begin, static_cast<std::size_t>(end - begin)},
+                                              {iterations, tolerance}, keys.data()[s], scratch);
+    }
+}
+
+}  // namespace
+
+NB_MODULE(cluster, m) {
+    m.def("split_balanced", &split_balanced_all, nb::call_guard<nb::gil_scoped_release>(),
+          nb::arg("v_offsets").noconvert(), nb::arg("v_ids").noconvert(), nb::arg("v_values").noconvert(),
+          nb::arg("columns"), nb::arg("members").noconvert(), nb::arg("offsets").noconvert(),
+          nb::arg("keys").noconvert(), nb::kw_only(), nb::arg("iterations"), nb::arg("tolerance"),
+          nb::arg("objectives").noconvert());
+}
+
+}  // namespace xtrellis::cluster

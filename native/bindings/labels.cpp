@@ -1,0 +1,27 @@
+// xtrellis._native.labels: vectors for labels.
+#include "bindings/arrays.hpp"
+#include "labels/pifa.hpp"
+
+namespace xtrellis::labels {
+namespace {
+
+nb::tuple pifa_of(In<Offset> label_offsets, In<Id> label_rows, In<float> row_weights, In<Offset> x_offsets,
+                  In<Id> x_ids, In<float> x_values, Offset columns, Offset first, Offset last) {
+    Vectors v;
+    {
+        nb::gil_scoped_release release;
+        v = pifa(csr(label_offsets, label_rows, row_weights, static_cast<Offset>(x_offsets.size()) - 1),
+                 csr(x_offsets, x_ids, x_values, columns), first, last);
+    }
+    return nb::make_tuple(to_numpy(std::move(v.offsets)), to_numpy(std::move(v.ids)), to_numpy(std::move(v.values)));
+}
+
+}  // namespace
+
+NB_MODULE(labels, m) {
+    m.def("pifa", &pifa_of, nb::arg("label_offsets").noconvert(), nb::arg("label_rows").noconvert(),
+          nb::arg("row_weights").noconvert(), nb::arg("x_offsets").noconvert(), nb::arg("x_ids").noconvert(),
+          nb::arg("x_values").noconvert(), nb::arg("columns"), nb::arg("first"), nb::arg("last"));
+}
+
+}  // namespace xtrellis::labels

@@ -1,0 +1,53 @@
+// xtrellis._native.linear: routing rows to nodes and training the classifiers of a block.
+#include "bindings/arrays.hpp"
+#include "linear/route.hpp"
+#include "linear/train.hpp"
+
+namespace xtrellis::linear {
+namespace {
+
+nb::tuple route(In<Offset> y_offsets, In<Id> y_ids, In<Offset> offsets, In<Id> owner, In<Id> node_slot,
+                In<Offset> label_offsets, In<Id> label_slots) {
+    Routes r;
+    {
+        nb::gil_scoped_release release;
+        const Slots tree{static_cast<Offset>(offsets.size()) - 1, static_cast<Offset>(label_offsets.size()) - 1,
+                         offsets.data(), owner.data(), node_slot.data(), label_offsets.data(), label_slots.data()};
+        r = route_by_labels(y_offsets.data(), y_ids.data(), static_cast<Offset>(y_offsets.size()) - 1, tree);
+    }
+    return nb::make_tuple(to_numpy(std::move(r.node_offsets)), to_numpy(std::move(r.rows)),
+                          to_numpy(std::move(r.positive_offsets)), to_numpy(std::move(r.positives)));
+}
+
+nb::tuple train(In<Offset> x_offsets, In<Id> x_ids, In<float> x_values, Offset columns, In<Id> rows,
+                In<Offset> positive_offsets, In<Id> positives, int first, int count, float bias, int loss,
+                float cost_positive, float cost_negative, float tolerance, int epochs, float threshold, Id max_weights,
+                std::uint64_t key) {
+    Block b;
+    {
+        nb::gil_scoped_release release;
+        const NodeRows node{{rows.data(), rows.size()}, positive_offsets.data(), positives.data()};
+        const Settings settings{static_cast<Loss>(loss), cost_positive, cost_negative, tolerance, epochs};
+        b = train_block(csr(x_offsets, x_ids, x_values, columns), node, first, count, bias, settings,
+                        {threshold, max_weights}, key);
+    }
+    return nb::make_tuple(to_numpy(std::move(b.features)), to_numpy(std::move(b.starts)),
+                          to_numpy(std::move(b.children)), to_numpy(std::move(b.weights)),
+                          to_numpy(std::move(b.biases)), to_numpy(std::move(b.epochs)),
+                          to_numpy(std::move(b.converged)));
+}
+
+}  // namespace
+
+NB_MODULE(linear, m) {
+    m.def("route", &route, nb::arg("y_offsets").noconvert(), nb::arg("y_ids").noconvert(),
+          nb::arg("offsets").noconvert(), nb::arg("owner").noconvert(), nb::arg("node_slot").noconvert(),
+          nb::arg("label_offsets").noconvert(), nb::arg("label_slots").noconvert());
+    m.def("train", &train, nb::arg("x_offsets").noconvert(), nb::arg("x_ids").noconvert(),
+          nb::arg("x_values").noconvert(), nb::arg("columns"), nb::arg("rows").noconvert(),
+          nb::arg("positive_offsets").noconvert(), nb::arg("positives").noconvert(), nb::kw_only(), nb::arg("first"),
+          nb::arg("count"), nb::arg("bias"), nb::arg("loss"), nb::arg("cost_positive"), nb::arg("cost_negative"),
+          nb::arg("tolerance"), nb::arg("epochs"), nb::arg("threshold"), nb::arg("max_weights"), nb::arg("key"));
+}
+
+}  // namespace xtrellis::linear

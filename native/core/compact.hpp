@@ -1,0 +1,72 @@
+// Some rows of a sparse matrix, with the columns that occur in them renumbered into a small dense range.
+//
+// Work on a node's rows then touches arrays that fit a cache, where the whole column space would not (2-3x by itself).
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "core/csr.hpp"
+
+namespace xtrellis {
+
+struct Compact {
+    std::vector<Offset> offsets;  // rows + 1
+    std::vector<Id> ids;          // local column ids
+    std::vector<float> values;
+    std::vector<Id> columns;      // local id -> global id; frequent columns first, so that they share cache lines
+
+    Offset rows() const { return static_cast<Offset>(offsets.size()) - 1; }
+    Id width() const { return static_cast<Id>(columns.size()); }
+    SparseRow operator[](std::size_t row) const {
+        const auto begin = offsets[row];
+        const auto count = static_cast<std::size_t>(offsets[row + 1] - begin);
+        return {{ids.data() + begin, count}, {values.data() + begin, count}};
+    }
+};
+
+// Scratch that a thread keeps between calls: one entry a global column, all zero between calls.
+using ColumnMap = std::vector<Id>;
+
+inline Compact compact(const Csr& matrix, std::span<const Id> rows, ColumnMap& scratch) {
+    Compact out;
+    if (scratch.size() < static_cast<std::size_t>(matrix.columns)) scratch.resize(static_cast<std::size_t>(matrix.columns), 0);
+    Offset nonzeros = 0;
+    auto& seen = out.columns;
+    for (const Id row : rows) {
+        for (const Id column : matrix[row].ids) {
+            if (scratch[column]++ == 0) seen.push_back(column);
+        }
+        nonzeros += matrix.length(row);
+    }
+    // Frequent first, then by id: the order does not depend on the order of the rows. A sort by id, then a stable
+    // counting sort by frequency, capped: beyond a few hundred occurrences the exact order no longer matters.
+    std::sort(seen.begin(), seen.end());
+    constexpr Id cap = 255;
+    std::size_t starts[cap + 2] = {};
+    for (const Id column : seen) ++starts[cap - std::min(scratch[column], cap) + 1];
+    for (Id i = 0; i <= cap; ++i) starts[i + 1] += starts[i];
+    std::vector<Id> sorted(seen.size());
+    for (const Id column : seen) sorted[starts[cap - std::min(scratch[column], cap)]++] = column;
+    seen = std::move(sorted);
+    for (std::size_t local = 0; local < seen.size(); ++local) scratch[seen[local]] = static_cast<Id>(local);
+
+    out.offsets.reserve(rows.size() + 1);
+    out.offsets.push_back(0);
+    out.ids.resize(static_cast<std::size_t>(nonzeros));
+    out.values.resize(static_cast<std::size_t>(nonzeros));
+    std::size_t at = 0;
+    for (const Id row : rows) {
+        const SparseRow x = matrix[row];
+        for (std::size_t i = 0; i < x.size(); ++i, ++at) {
+            out.ids[at] = scratch[x.ids[i]];
+            out.values[at] = x.values[i];
+        }
+        out.offsets.push_back(static_cast<Offset>(at));
+    }
+    for (const Id column : out.columns) scratch[column] = 0;
+    return out;
+}
+
+}  // namespace xtrellis

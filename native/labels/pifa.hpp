@@ -1,0 +1,57 @@
+// Positive instance feature aggregation: a label's vector is the sum of the rows that have it, at unit length.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <vector>
+
+#include "core/csr.hpp"
+
+namespace xtrellis::labels {
+
+struct Vectors {
+    std::vector<Offset> offsets;
+    std::vector<Id> ids;  // ascending within a label
+    std::vector<float> values;
+};
+
+// Labels first .. last. `rows` lists the rows of each label, with the weight a row gives to the label.
+inline Vectors pifa(const Csr& rows, const Csr& X, Offset first, Offset last) {
+    Vectors out;
+    out.offsets.push_back(0);
+    thread_local std::vector<float> sums;
+    thread_local std::vector<char> known;
+    sums.resize(static_cast<std::size_t>(X.columns));
+    known.resize(static_cast<std::size_t>(X.columns));
+    std::vector<Id> seen;
+    for (Offset label = first; label < last; ++label) {
+        const SparseRow members = rows[label];
+        seen.clear();
+        for (std::size_t m = 0; m < members.size(); ++m) {
+            const SparseRow x = X[members.ids[m]];
+            for (std::size_t i = 0; i < x.size(); ++i) {
+                const Id f = x.ids[i];
+                if (!known[f]) {
+                    known[f] = 1;
+                    seen.push_back(f);
+                }
+                sums[f] += members.values[m] * x.values[i];
+            }
+        }
+        if (members.size() > 1) std::sort(seen.begin(), seen.end());
+        float square = 0;
+        for (const Id f : seen) square += sums[f] * sums[f];
+        const float scale = square > 0 ? 1 / std::sqrt(square) : 0;
+        for (const Id f : seen) {
+            out.ids.push_back(f);
+            out.values.push_back(sums[f] * scale);
+            sums[f] = 0;
+            known[f] = 0;
+        }
+        out.offsets.push_back(static_cast<Offset>(out.ids.size()));
+    }
+    return out;
+}
+
+}  // namespace xtrellis::labels

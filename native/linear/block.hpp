@@ -1,0 +1,110 @@
+// A trained block: the pruned weights of up to 256 children of one node, stored by feature, ready for search.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "linear/problem.hpp"
+
+namespace xtrellis::linear {
+
+constexpr int max_block = 256;  // a child's place in its block is one byte
+
+struct Block {
+    std::vector<Id> features;             // global ids, ascending
+    std::vector<std::uint32_t> starts;    // features + 1: where each feature's entries begin
+    std::vector<std::uint8_t> children;   // entries of a feature: ascending child, weight beside it
+    std::vector<float> weights;
+    std::vector<float> biases;            // one a child, never pruned
+    std::vector<std::int32_t> epochs;     // one a group of lanes: how long it took
+    std::vector<std::uint8_t> converged;
+};
+
+struct Pruning {
+    float threshold = 0.1f;  // smaller absolute weights are dropped
+    Id max_weights = 0;      // at most so many a child, the largest; 0 means no limit
+};
+
+// Collects one group of lanes after another; entries are sorted by feature at the end.
+class BlockBuilder {
+public:
+    BlockBuilder(const Problem& problem, Pruning pruning) : problem_(problem), pruning_(pruning) {}
+
+    // `weights` is width × stride, of which the first `lanes` are real; they become the children from `first` on.
+    void add(const float* weights, int stride, int first, int lanes) {
+        float floors[64];
+        for (int l = 0; l < lanes; ++l) floors[l] = floor(weights + l, stride);
+        for (Id f = 0; f < problem_.width(); ++f) {
+            const float* w = weights + static_cast<std::size_t>(f) * stride;
+            for (int l = 0; l < lanes; ++l) {
+                if (std::fabs(w[l]) >= floors[l] && w[l] != 0) {
+                    entries_.push_back({f, static_cast<std::uint8_t>(first + l), w[l]});
+                }
+            }
+        }
+    }
+
+    Block finish(std::vector<float>&& biases) {
+        // Groups arrive in order of children and each is in order of local features: a counting sort by global
+        // feature keeps the children of a feature ascending.
+        const auto width = static_cast<std::size_t>(problem_.width());
+        std::vector<std::uint32_t> rank(width), count(width, 0);
+        std::vector<Id> by_id(width);
+        for (std::size_t i = 0; i < width; ++i) by_id[i] = static_cast<Id>(i);
+        std::sort(by_id.begin(), by_id.end(),
+                  [&](Id a, Id b) { return problem_.x.columns[a] < problem_.x.columns[b]; });
+        for (const Entry& e : entries_) ++count[e.feature];
+        Block block;
+        block.starts.push_back(0);
+        std::uint32_t total = 0;
+        for (const Id local : by_id) {
+            rank[local] = total;
+            if (count[local] == 0) continue;
+            total += count[local];
+            block.features.push_back(problem_.x.columns[local]);
+            block.starts.push_back(total);
+        }
+        block.children.resize(total);
+        block.weights.resize(total);
+        for (const Entry& e : entries_) {
+            const auto at = rank[e.feature]++;
+            block.children[at] = e.child;
+            block.weights[at] = e.weight;
+        }
+        block.biases = std::move(biases);
+        return block;
+    }
+
+private:
+    struct Entry {
+        Id feature;
+        std::uint8_t child;
+        float weight;
+    };
+
+    // The smallest absolute weight a child keeps.
+    float floor(const float* weights, int stride) {
+        const auto limit = static_cast<std::size_t>(pruning_.max_weights);
+        if (limit == 0 || limit >= static_cast<std::size_t>(problem_.width())) return pruning_.threshold;
+        sizes_.clear();
+        for (Id f = 0; f < problem_.width(); ++f) {
+            const float size = std::fabs(weights[static_cast<std::size_t>(f) * stride]);
+            if (size >= pruning_.threshold && size > 0) sizes_.push_back(size);
+        }
+        if (sizes_.size() <= limit) return pruning_.threshold;
+        // Ties at the limit are all dropped rather than some by chance: the limit holds.
+        std::nth_element(sizes_.begin(), sizes_.begin() + static_cast<std::ptrdiff_t>(limit), sizes_.end(),
+                         std::greater<float>());
+        return std::nextafter(sizes_[limit], INFINITY);
+    }
+
+    const Problem& problem_;
+    Pruning pruning_;
+    std::vector<Entry> entries_;
+    std::vector<float> sizes_;
+};
+
+}  // namespace xtrellis::linear

@@ -1,0 +1,24 @@
+// Train the classifiers of one block: up to 256 children of one node.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "linear/block.hpp"
+#include "linear/solve.hpp"
+
+namespace xtrellis::linear {
+
+// What the rows of a node have: row r of the node is row `rows[r]` of X and belongs to the children
+// `positives[offsets[r] .. offsets[r+1])`, numbered within the node.
+struct NodeRows {
+    std::span<const Id> rows;
+    const Offset* offsets;
+    const Id* positives;
+};
+
+// Children first .. first + count (count ≤ 256) of a node. `key` seeds the order of the rows.
+Block train_block(const Csr& X, const NodeRows& node, int first, int count, float bias, const Settings& settings,
+                  Pruning pruning, std::uint64_t key);
+
+}  // namespace xtrellis::linear

@@ -1,0 +1,40 @@
+// From everything that was counted to a vocabulary: prune, sort, lay out.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "text/counter.hpp"
+#include "text/vocabulary.hpp"
+
+namespace xtrellis::text {
+
+struct Limits {
+    double least_rows = 1;  // of a feature; shares have become numbers of rows
+    double most_rows = 0;
+    std::uint64_t most_features = ~0ull;
+};
+
+struct Built {
+    std::vector<Byte> name_text;
+    std::vector<Offset> name_offsets{0};
+    std::vector<Byte> word_text;
+    std::vector<Offset> word_offsets{0};
+    std::vector<std::uint64_t> word_table;
+    std::vector<Id> word_features;
+    std::vector<std::uint32_t> gram_table;  // four numbers a slot
+    std::vector<std::uint64_t> piece_table;
+    Id first_piece = 0;
+    std::vector<std::uint32_t> rows;  // of each feature
+    // The counter's numbers -> features (-1: pruned).
+    std::vector<Id> gram_features;
+    std::vector<Id> piece_features;
+};
+
+Built build(const Counter& counter, const Limits& limits);
+
+// The second pass: counted rows, by the counter's numbers, to tf-idf rows.
+Rows weigh(const Offset* offsets, Offset rows, const Count* counts, const Id* gram_features, const Id* piece_features,
+           const float* idf, const Settings& settings);
+
+}  // namespace xtrellis::text

@@ -1,0 +1,20 @@
+"""Splitting sets of labels."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..types import Float32, Int32, Int64
+
+def split_balanced(
+    v_offsets: Int64,
+    v_ids: Int32,
+    v_values: Float32,
+    columns: int,
+    members: Int32,
+    offsets: Int64,
+    keys: NDArray[np.uint64],
+    *,
+    iterations: int,
+    tolerance: float,
+    objectives: NDArray[np.float64],
+) -> None: ...

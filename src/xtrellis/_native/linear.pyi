@@ -1,0 +1,34 @@
+"""Routing rows to nodes and training the classifiers of a block."""
+
+from ..types import Float32, Int32, Int64, UInt8, UInt32
+
+def route(
+    y_offsets: Int64,
+    y_ids: Int32,
+    offsets: Int64,
+    owner: Int32,
+    node_slot: Int32,
+    label_offsets: Int64,
+    label_slots: Int32,
+) -> tuple[Int64, Int32, Int64, Int32]: ...
+def train(
+    x_offsets: Int64,
+    x_ids: Int32,
+    x_values: Float32,
+    columns: int,
+    rows: Int32,
+    positive_offsets: Int64,
+    positives: Int32,
+    *,
+    first: int,
+    count: int,
+    bias: float,
+    loss: int,
+    cost_positive: float,
+    cost_negative: float,
+    tolerance: float,
+    epochs: int,
+    threshold: float,
+    max_weights: int,
+    key: int,
+) -> tuple[Int32, UInt32, UInt8, Float32, Float32, Int32, UInt8]: ...

@@ -1,0 +1,23 @@
+"""Data sets that need no download: `load("pydocs")`."""
+
+from __future__ import annotations
+
+from ...errors import ParameterError, nearest
+from . import pydocs
+from .pydocs import Split
+
+_LOADERS = {"pydocs": pydocs.load}
+
+__all__ = ["Split", "load", "names"]
+
+
+def names() -> list[str]:
+    """What `load` knows."""
+    return sorted(_LOADERS)
+
+
+def load(name: str) -> Split:
+    """A data set by name, as `.train` and `.test`."""
+    if name not in _LOADERS:
+        raise ParameterError(f"there is no data set {name!r}{nearest(str(name), _LOADERS)}")
+    return _LOADERS[name]()

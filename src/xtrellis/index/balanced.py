@@ -1,0 +1,74 @@
+"""Balanced trees: recursive spherical 2-means with equal halves, collapsed to a wider arity (XR-Linear, Parabel)."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+
+from .. import progress
+from .._native import cluster as native
+from ..checks import integer, number
+from ..config import param
+from ..labels import LabelSpace
+from ..parallel import run
+from ..rng import key
+from ..types import Csr, Int32, Int64
+from .base import Index
+from .tree import LabelTree
+
+
+class BalancedTree(Index):
+    """Every leaf holds the same number of labels, give or take one, and lies at the same depth."""
+
+    arity: int = param(integer(at_least=2), "children of an inner node, a power of two", default=16)
+    max_leaf: int = param(integer(at_least=1), "labels in a leaf cluster at most", default=100)
+    iterations: int = param(integer(at_least=1), "rounds of 2-means a split at most", default=20)
+    tolerance: float = param(number(at_least=0), "mean gain in similarity below which a split is done", default=1e-4)
+
+    def build(self, labels: LabelSpace, *, seed: int) -> LabelTree:
+        """Split until the leaves are small enough."""
+        n_labels = labels.n_labels
+        bits = max(0, math.ceil(math.log2(n_labels / self.max_leaf)))
+        members = np.arange(n_labels, dtype=np.int32)
+        cuts: list[Int64] = [np.array([0, n_labels], np.int64)]
+        with progress.step("clustering labels", total=bits, unit="levels") as advance:
+            for level in range(bits):
+                cuts.append(self._halve(labels.vectors, members, cuts[-1], seed, level, labels.threads))
+                advance(1)
+        return nested(members, [cuts[depth] for depth in self._depths(bits)], n_labels)
+
+    def _depths(self, bits: int) -> list[int]:
+        """Which binary levels become levels of the tree: as evenly as the arity allows, the root's first."""
+        a_level = max(1, int(math.log2(self.arity)))
+        n_levels = max(1, math.ceil(bits / a_level))
+        return [0, *(math.ceil(bits * (i + 1) / n_levels) for i in range(n_levels))] if bits else [0]
+
+    def _halve(self, vectors: Csr, members: Int32, cuts: Int64, seed: int, level: int, threads: int) -> Int64:
+        """Split every segment of `members` in place; returns where the segments now begin."""
+        keys = np.array([key(seed, "split", level, i) for i in range(len(cuts) - 1)], np.uint64)
+        objectives = np.zeros(len(keys))
+        groups = np.array_split(np.arange(len(keys)), min(len(keys), 8 * threads))
+
+        def split(group: Int64) -> None:
+            first, last = int(group[0]), int(group[-1]) + 1
+            native.split_balanced(
+                vectors.indptr, vectors.indices, vectors.data, vectors.shape[1],
+                members, cuts[first : last + 1], keys[first:last],
+                iterations=self.iterations, tolerance=self.tolerance, objectives=objectives[first:last],
+            )  # fmt: skip
+
+        run(split, groups, threads=threads)
+        halves = cuts[:-1] + (np.diff(cuts) + 1) // 2
+        return np.append(np.column_stack([cuts[:-1], halves]).ravel(), cuts[-1])
+
+
+def nested(members: Int32, cuts: list[Int64], n_labels: int) -> LabelTree:
+    """A tree from labels in leaf order and, for each level from the root down, where its nodes begin."""
+    first = np.cumsum([0, *(len(cut) - 1 for cut in cuts)])  # number of each level's first node
+    parents = [np.array([-1])]
+    for depth, (above, here) in enumerate(pairwise(cuts)):
+        parents.append(first[depth] + np.searchsorted(above, here[:-1], side="right") - 1)
+    leaf = first[len(cuts) - 1] + np.searchsorted(cuts[-1], np.arange(len(members)), side="right") - 1
+    return LabelTree.from_parents(np.concatenate(parents), members, leaf, n_labels)

@@ -1,0 +1,200 @@
+"""`LabelTree`: where every label sits. Immutable, checked, five arrays at most; leaves may lie at any depth.
+
+Nodes are numbered in breadth-first order, the root is 0. The children of node v are the *slots*
+`offsets[v] .. offsets[v+1]`; a slot holds a node (`children[slot] ≥ 0`) or a label (`~children[slot]`). Every slot has
+one classifier, so a node with labels among its children is simply scored like any other. A label may sit in several
+slots (overlapping clusters); a node has exactly one parent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError, StoreError
+from ..store import State, Storable
+from ..types import Int32, Int64
+
+
+class LabelTree(Storable):
+    """A rooted tree over labels."""
+
+    def __init__(self, offsets: Any, children: Any, n_labels: int) -> None:
+        self.offsets: Int64 = np.ascontiguousarray(offsets, np.int64)
+        self.children: Int32 = np.ascontiguousarray(children, np.int32)
+        self.n_labels = int(n_labels)
+        self._validate()
+
+    @classmethod
+    def from_parents(cls, node_parents: Any, labels: Any, label_parents: Any, n_labels: int) -> LabelTree:
+        """From any numbering of nodes: `node_parents[v]` (-1 for the root) and pairs (label, the node above it).
+
+        Children of a node keep the order of their old numbers: nodes first, then labels.
+        """
+        parents = np.asarray(node_parents, np.int64)
+        labels, label_parents = np.asarray(labels, np.int64), np.asarray(label_parents, np.int64)
+        n_nodes = len(parents)
+        roots = np.flatnonzero(parents == -1)
+        if len(roots) != 1:
+            raise InputError(f"a tree needs exactly one root (parent -1); got {len(roots)}")
+        if (parents < -1).any() or (parents >= n_nodes).any():
+            raise InputError(f"parents must be node numbers below {n_nodes}, or -1 for the root")
+        if len(label_parents) and (label_parents.min() < 0 or label_parents.max() >= n_nodes):
+            raise InputError(f"every label's parent must be a node number from 0 to {n_nodes - 1}")
+        by_parent = np.argsort(parents, kind="stable")[1:]  # without the root
+        begin = np.searchsorted(parents[by_parent], np.arange(n_nodes + 1))
+        number = np.full(n_nodes, -1, np.int64)  # old -> breadth-first
+        level, placed = roots, 0
+        while len(level):
+            number[level] = np.arange(placed, placed + len(level))
+            placed += len(level)
+            counts = begin[level + 1] - begin[level]
+            inside = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+            level = by_parent[np.repeat(begin[level], counts) + inside]
+        if placed != n_nodes:
+            raise InputError(
+                f"{n_nodes - placed} of {n_nodes} nodes do not hang below the root: their parents form a ring"
+            )
+        # Slots: child nodes of each node, then its labels.
+        owner = np.concatenate([number[parents[by_parent]], number[label_parents]])
+        child = np.concatenate([number[by_parent], ~labels])
+        tie = np.concatenate([number[by_parent], n_nodes + labels])
+        order = np.lexsort((tie, owner))
+        offsets = np.searchsorted(owner[order], np.arange(n_nodes + 1))
+        return cls(offsets, child[order], n_labels)
+
+    def _validate(self) -> None:
+        offsets, children, n_nodes = self.offsets, self.children, self.n_nodes
+        if self.n_labels < 1:
+            raise InputError(f"a tree needs at least one label; got {self.n_labels}")
+        if n_nodes < 1 or offsets[0] != 0 or offsets[-1] != len(children):
+            raise InputError("a tree's offsets must rise from 0 to the number of its slots")
+        if (np.diff(offsets) < 1).any():
+            raise InputError("every node of a tree needs at least one child")
+        nodes = children[children >= 0]
+        if not np.array_equal(nodes, np.arange(1, n_nodes)):
+            raise InputError("a tree's nodes must be numbered in breadth-first order, each with exactly one parent")
+        if (self.owner[children >= 0] >= nodes).any():
+            raise InputError("a tree's node must come after its parent")
+        labels = ~children[children < 0]
+        if len(labels) and labels.max() >= self.n_labels:
+            raise InputError(f"a tree's labels must be below {self.n_labels}; got {labels.max()}")
+        missing = np.flatnonzero(np.bincount(labels, minlength=self.n_labels) == 0)
+        if len(missing):
+            raise InputError(
+                f"every label needs a place in the tree; {len(missing)} have none, the first is {missing[0]}"
+            )
+        owners = self.owner[children < 0]
+        if ((owners[1:] == owners[:-1]) & (labels[1:] <= labels[:-1])).any():
+            raise InputError(
+                "the labels of a node must ascend; a label may sit in several nodes, but only once in each"
+            )
+
+    @property
+    def n_nodes(self) -> int:
+        """Inner nodes, the root included (labels are not nodes)."""
+        return len(self.offsets) - 1
+
+    @property
+    def n_slots(self) -> int:
+        """Classifiers that a model over this tree has: one a child."""
+        return len(self.children)
+
+    @cached_property
+    def owner(self) -> Int32:
+        """The node that each slot belongs to."""
+        return np.repeat(np.arange(self.n_nodes, dtype=np.int32), np.diff(self.offsets))
+
+    @cached_property
+    def node_slot(self) -> Int32:
+        """The slot that leads to each node; -1 for the root."""
+        out = np.full(self.n_nodes, -1, np.int32)
+        inner = np.flatnonzero(self.children >= 0)
+        out[self.children[inner]] = inner
+        return out
+
+    @cached_property
+    def label_slots(self) -> tuple[Int64, Int32]:
+        """Slots of each label, as (offsets, slots)."""
+        slots = np.flatnonzero(self.children < 0).astype(np.int32)
+        labels = ~self.children[slots]
+        order = np.argsort(labels, kind="stable")
+        offsets = np.zeros(self.n_labels + 1, np.int64)
+        np.cumsum(np.bincount(labels, minlength=self.n_labels), out=offsets[1:])
+        return offsets, slots[order]
+
+    @cached_property
+    def node_depths(self) -> Int32:
+        """Edges from the root to each node."""
+        depths = np.zeros(self.n_nodes, np.int32)
+        level = np.array([0])
+        while True:
+            slots = np.concatenate([np.arange(self.offsets[v], self.offsets[v + 1]) for v in level])
+            below = self.children[slots]
+            following = below[below >= 0]
+            if not len(following):
+                return depths
+            depths[following] = depths[level[0]] + 1
+            level = following
+
+    @cached_property
+    def label_depths(self) -> Int32:
+        """Edges from the root to each label; of several places, the nearest."""
+        offsets, slots = self.label_slots
+        depths = self.node_depths[self.owner[slots]] + 1
+        return np.minimum.reduceat(depths, offsets[:-1]).astype(np.int32)
+
+    @property
+    def depth(self) -> int:
+        """Edges from the root to the deepest label."""
+        return int(self.node_depths.max()) + 1
+
+    def levels(self) -> list[Int32]:
+        """Node numbers by depth."""
+        edges = np.searchsorted(self.node_depths, np.arange(self.depth + 1))
+        return [np.arange(a, b, dtype=np.int32) for a, b in pairwise(edges.tolist())]
+
+    def describe(self) -> dict[str, Any]:
+        """How big and deep the tree is."""
+        _, slots = self.label_slots
+        sizes = np.diff(self.offsets)
+        holds_labels = np.unique(self.owner[slots])
+        return {
+            "labels": self.n_labels,
+            "nodes": self.n_nodes,
+            "depth": self.depth,
+            "mean label depth": round(float(self.label_depths.mean()), 3),
+            "largest node": int(sizes.max()),
+            "leaf clusters": len(holds_labels),
+            "copies a label": round(len(slots) / self.n_labels, 3),
+        }
+
+    def __repr__(self) -> str:
+        return f"LabelTree(labels={self.n_labels}, nodes={self.n_nodes}, depth={self.depth})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LabelTree):
+            return NotImplemented
+        same = self.n_labels == other.n_labels
+        return same and np.array_equal(self.offsets, other.offsets) and np.array_equal(self.children, other.children)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_state(self) -> State:
+        """For the store."""
+        return State(meta={"n_labels": self.n_labels}, arrays={"offsets": self.offsets, "children": self.children})
+
+    @classmethod
+    def from_state(cls, params: Mapping[str, Any], state: State) -> LabelTree:
+        """From the store; everything is checked again."""
+        offsets, children = state.arrays["offsets"], state.arrays["children"]
+        if offsets.dtype != np.int64 or children.dtype != np.int32 or offsets.ndim != 1 or children.ndim != 1:
+            raise StoreError("a tree's offsets must be int64 and its children int32, both of one dimension")
+        try:
+            return cls(offsets, children, int(state.meta["n_labels"]))
+        except InputError as error:
+            raise StoreError(f"the label tree is damaged: {error}") from None

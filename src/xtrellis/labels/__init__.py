@@ -1,0 +1,7 @@
+"""What is known of labels before any model: how often they occur, what their rows look like, how likely they are seen."""
+
+from .frequency import label_frequency
+from .propensity import inverse_propensity, propensity_constants
+from .space import LabelSpace
+
+__all__ = ["LabelSpace", "inverse_propensity", "label_frequency", "propensity_constants"]

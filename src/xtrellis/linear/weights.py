@@ -1,0 +1,97 @@
+"""The weights of a trained tree, packed by node for search.
+
+A *block* holds the classifiers of up to 256 children of one node, by feature: a feature's entries are (child, weight)
+pairs, the child one byte. Blocks lie in the order of the nodes, so they need no table of contents but two lists of
+offsets. Everything is a plain array: a model is used as it lies on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._native import search as native
+from ..errors import StoreError
+from ..index import LabelTree
+from ..types import Array, Float32, Int32, Int64, UInt8, UInt32
+
+MAX_BLOCK = 256
+TRANSFORMS = {"l2-hinge": 0, "l3-hinge": 1, "sigmoid": 2}
+
+# One trained block as the kernel returns it: features, starts, children, weights, biases, epochs, converged.
+TrainedBlock = tuple[Int32, UInt32, UInt8, Float32, Float32, Int32, UInt8]
+
+
+def block_offsets(tree: LabelTree) -> Int64:
+    """Where the blocks of each node begin: a node has one for every 256 children."""
+    counts = (np.diff(tree.offsets) + MAX_BLOCK - 1) // MAX_BLOCK
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+class PackedWeights:
+    """Weights over a tree, ready for search."""
+
+    NAMES = ("feature_offsets", "entry_offsets", "features", "starts", "entry_children", "values", "biases")
+
+    def __init__(self, tree: LabelTree, arrays: dict[str, Array], n_features: int, transform: str) -> None:
+        self.tree, self.arrays, self.n_features, self.transform = tree, arrays, n_features, transform
+        self.blocks = block_offsets(tree)
+        self._check()
+        self.native = native.Packed(
+            tree.offsets, tree.children, tree.n_labels, self.blocks,
+            **{name: arrays[name] for name in self.NAMES},
+            n_features=n_features, transform=TRANSFORMS[transform],
+        )  # fmt: skip
+
+    @classmethod
+    def pack(cls, tree: LabelTree, blocks: Sequence[TrainedBlock], n_features: int, transform: str) -> PackedWeights:
+        """Join trained blocks, given in the order of the nodes."""
+
+        def offsets(which: int) -> Int64:
+            return np.cumsum([0, *(len(block[which]) for block in blocks)], dtype=np.int64)
+
+        arrays: dict[str, Array] = {
+            "feature_offsets": offsets(0),
+            "entry_offsets": offsets(2),
+            "features": np.concatenate([block[0] for block in blocks]),
+            "starts": np.concatenate([block[1][:-1] for block in blocks]),
+            "entry_children": np.concatenate([block[2] for block in blocks]),
+            "values": np.concatenate([block[3] for block in blocks]),
+            "biases": np.concatenate([block[4] for block in blocks]),
+        }
+        return cls(tree, arrays, n_features, transform)
+
+    def _check(self) -> None:
+        """What kernels rely on: O(blocks), so that opening a model reads next to nothing of it."""
+        expected: dict[str, Any] = {
+            "feature_offsets": np.int64, "entry_offsets": np.int64, "features": np.int32, "starts": np.uint32,
+            "entry_children": np.uint8, "values": np.float32, "biases": np.float32,
+        }  # fmt: skip
+        for name, dtype in expected.items():
+            array = self.arrays.get(name)
+            if array is None or array.dtype != dtype or array.ndim != 1:
+                raise StoreError(f"weights need an array {name!r} of {np.dtype(dtype)} with one dimension")
+        n_blocks = int(self.blocks[-1])
+        for name, filled in (("feature_offsets", "features"), ("entry_offsets", "entry_children")):
+            offsets = self.arrays[name]
+            if len(offsets) != n_blocks + 1 or offsets[0] != 0 or (np.diff(offsets) < 0).any():
+                raise StoreError(f"{name} must rise from 0 and have {n_blocks + 1} entries")
+            if offsets[-1] != len(self.arrays[filled]):
+                raise StoreError(f"{name} must end at {len(self.arrays[filled])}, the length of {filled}")
+        for name, like in (("starts", "features"), ("values", "entry_children")):
+            if len(self.arrays[name]) != len(self.arrays[like]):
+                raise StoreError(f"{name} must be as long as {like}")
+        if len(self.arrays["biases"]) != self.tree.n_slots:
+            raise StoreError(f"biases must have {self.tree.n_slots} entries, one a slot of the tree")
+
+    @property
+    def n_weights(self) -> int:
+        """Weights kept, biases not counted."""
+        return len(self.arrays["values"])
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of all arrays."""
+        return sum(array.nbytes for array in self.arrays.values())

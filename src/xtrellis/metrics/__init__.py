@@ -1,0 +1,17 @@
+"""How good a ranking is: P, nDCG, R, their propensity-scored forms, coverage and expected depth, each at k.
+
+Conventions, all of them tested against a naive oracle:
+
+- a higher score ranks first, equal scores by smaller label id, whatever order predictions come in;
+- a row with fewer than k predictions is padded with misses; an explicit zero in Y is not a label;
+- a row without labels counts as 0 unless `skip_empty`;
+- `drop`ped (row, label) pairs are taken out of predictions and truth before ranking, never scored as 0;
+- PSP and both PSnDCG are ratios of sums over rows, relative to the best possible ranking.
+"""
+
+from .bootstrap import Interval, bootstrap
+from .evaluate import evaluate, per_row
+from .names import Metric
+from .report import Report
+
+__all__ = ["Interval", "Metric", "Report", "bootstrap", "evaluate", "per_row"]

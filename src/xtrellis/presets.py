@@ -1,0 +1,50 @@
+"""Models by name, with the settings under which the field knows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .errors import ParameterError, nearest
+from .model import Model
+
+
+def _xr_linear() -> Model:
+    from .index import BalancedTree
+    from .linear import LinearTree
+
+    return LinearTree(index=BalancedTree(arity=16, max_leaf=100))
+
+
+def _parabel() -> Model:
+    from .index import BalancedTree
+    from .linear import LinearTree
+
+    return LinearTree(index=BalancedTree(arity=2, max_leaf=100), transform="l2-hinge")
+
+
+def _one_vs_all() -> Model:
+    from .index import FlatTree
+    from .linear import LinearTree
+
+    return LinearTree(index=FlatTree())
+
+
+# Imports wait inside the functions: naming a preset must not load what other presets need.
+_PRESETS: dict[str, Callable[[], Model]] = {
+    "one-vs-all": _one_vs_all,
+    "parabel": _parabel,
+    "xr-linear": _xr_linear,
+}
+
+
+def presets() -> list[str]:
+    """The names that `preset` knows."""
+    return sorted(_PRESETS)
+
+
+def preset(name: str, **params: Any) -> Model:
+    """A model by name; keyword arguments change its parameters (`index__arity=8` reaches into a part)."""
+    if name not in _PRESETS:
+        raise ParameterError(f"there is no preset {name!r}{nearest(name, _PRESETS)}")
+    return _PRESETS[name]().set_params(**params)

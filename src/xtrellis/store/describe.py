@@ -1,0 +1,137 @@
+"""What `xtrellis inspect MODEL` shows: a model's insides, without building it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .folder import Folder
+from .manifest import MANIFEST, VERSION, Manifest
+from .plain import MAX_BYTES, dump
+from .read import map_files, read_manifest, with_folder
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+@dataclass(frozen=True)
+class Description:
+    """A model folder, looked at but not loaded."""
+
+    path: str
+    manifest: Manifest
+    manifest_size: int
+    verified: bool
+    foreign: list[str]
+
+    @property
+    def class_name(self) -> str:
+        """The class of the model."""
+        return self.manifest.root.class_name
+
+    @property
+    def total_size(self) -> int:
+        """Bytes on disk."""
+        return self.manifest_size + sum(file.size for file in self.manifest.files.values())
+
+    @property
+    def hashes(self) -> str:
+        """What is known of the files' hashes. Wrong ones raise before a Description comes to be."""
+        return "verified" if self.verified else "not checked"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for `--json`."""
+        objects = []
+        for info in self.manifest.root.walk():
+            arrays = {
+                name: {"dtype": a.dtype, "shape": list(a.shape), "bytes": a.nbytes} for name, a in info.arrays.items()
+            }
+            objects.append(
+                {
+                    "name": info.name,
+                    "class": info.class_name,
+                    "params": info.params,
+                    "meta": info.meta,
+                    "file": info.file,
+                    "arrays": arrays,
+                }
+            )
+        return {
+            "path": self.path,
+            "class": self.class_name,
+            "format_version": VERSION,
+            "written_by": dict(self.manifest.written_by),
+            "total_size": self.total_size,
+            "hashes": self.hashes,
+            "files": {name: {"size": f.size, "sha256": f.sha256} for name, f in self.manifest.files.items()},
+            "objects": objects,
+            "foreign_files": list(self.foreign),
+        }
+
+    def render(self) -> RenderableType:
+        """For a rich console."""
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        facts = Table.grid(padding=(0, 2))
+        written = ", ".join(f"{name} {version}" for name, version in self.manifest.written_by.items())
+        for name, value in (
+            ("model", self.class_name),
+            ("path", self.path),
+            ("size", _bytes(self.total_size)),
+            ("written by", written),
+            ("format", str(VERSION)),
+            ("hashes", self.hashes if self.manifest.files else "no array files"),
+            ("also there", ", ".join(self.foreign)),
+        ):
+            if value:
+                facts.add_row(Text(name, style="dim"), Text(value))
+
+        # Text, never markup: names and values come from a file.
+        objects = Table(title="Objects", title_justify="left", box=None, pad_edge=False)
+        for column in ("object", "class", "parameters", "meta"):
+            objects.add_column(column, overflow="fold")
+        arrays = Table(title="Arrays", title_justify="left", box=None, pad_edge=False)
+        for column in ("file", "array", "dtype", "shape"):
+            arrays.add_column(column, overflow="fold")
+        arrays.add_column("size", justify="right")
+        for info in self.manifest.root.walk():
+            objects.add_row(Text(info.name), Text(info.class_name), Text(_pairs(info.params)), Text(_pairs(info.meta)))
+            for name, a in info.arrays.items():
+                shape = "×".join(map(str, a.shape)) or "scalar"
+                arrays.add_row(Text(info.file or ""), Text(name), Text(a.dtype), Text(shape), Text(_bytes(a.nbytes)))
+        return Group(facts, Text(), objects, *((Text(), arrays) if arrays.row_count else ()))
+
+
+def describe(path: str | os.PathLike[str], verify: bool = False) -> Description:
+    """Look at a model without building it; sizes and headers are checked, with `verify` the hashes too."""
+
+    def look(folder: Folder) -> Description:
+        manifest = read_manifest(folder)
+        map_files(folder, manifest, verify=verify)
+        foreign = [name for name in folder.names() if name != MANIFEST and name not in manifest.files]
+        size = len(folder.read(MANIFEST, MAX_BYTES))
+        return Description(os.fspath(folder.path), manifest, size, verify, foreign)
+
+    return with_folder(path, look)
+
+
+def _pairs(values: dict[str, Any]) -> str:
+    def show(value: Any) -> str:
+        if isinstance(value, dict) and set(value) == {"class", "params"} and isinstance(value["params"], dict):
+            return f"{value['class']}({_pairs(value['params'])})"
+        written = value if isinstance(value, str) else dump(value).decode()
+        return written if len(written) <= 60 else written[:57] + "…"
+
+    return ", ".join(f"{name}={show(value)}" for name, value in values.items())
+
+
+def _bytes(count: int) -> str:
+    size = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"

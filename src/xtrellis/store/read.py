@@ -1,0 +1,116 @@
+"""Loading: check what the folder says of itself, map its arrays, and let each class check what only it can know."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any, TypeVar, overload
+
+from .. import progress
+from ..config import Configured
+from ..errors import MissingExtraError, StoreError
+from ..types import Array
+from . import plain, tensors
+from .folder import Folder
+from .manifest import MANIFEST, Manifest, ObjectInfo, is_tensor_file
+from .registry import resolve
+from .state import State, Storable
+
+T = TypeVar("T")
+S = TypeVar("S", bound=Storable)
+_TRIES = 16
+
+
+@overload
+def load(path: str | os.PathLike[str], *, verify: bool = False, kind: None = None) -> Any: ...
+@overload
+def load(path: str | os.PathLike[str], *, verify: bool = False, kind: type[S]) -> S: ...
+def load(path: str | os.PathLike[str], *, verify: bool = False, kind: type[Storable] | None = None) -> Any:
+    """The object saved at `path`, its arrays memory-mapped: nothing is read before it is used.
+
+    Sizes, headers, dtypes and shapes are always checked. `verify` also reads every file and compares its SHA-256.
+    `kind` is the class expected; anything else is refused before it is built.
+    """
+
+    def build(folder: Folder) -> Storable:
+        manifest = read_manifest(folder)
+        if kind is not None and not issubclass(resolve_at(manifest.root, folder), kind):
+            raise StoreError(f"{folder.path} holds a {manifest.root.class_name}; a {kind.__name__} is needed")
+        arrays = map_files(folder, manifest, verify=verify)
+        return _rebuild(manifest.root, arrays, folder)
+
+    return with_folder(path, build)
+
+
+def with_folder(path: str | os.PathLike[str], use: Callable[[Folder], T]) -> T:
+    """`use(folder)`, again if a save put another model into its place while it was read."""
+    for _ in range(_TRIES):
+        with Folder(path) as folder:
+            try:
+                return use(folder)
+            except StoreError as error:
+                if not folder.replaced():
+                    raise
+                last = error
+    raise last
+
+
+def read_manifest(folder: Folder) -> Manifest:
+    """`model.json`, checked; and no tensor file beside those it lists, which would mean two models were mixed."""
+    manifest = Manifest.from_bytes(folder.read(MANIFEST, plain.MAX_BYTES), folder.where(MANIFEST))
+    for name in folder.names():
+        if is_tensor_file(name) and name not in manifest.files:
+            raise StoreError(f"{folder.where(name)}: not listed in {MANIFEST}; files of two models are mixed")
+    return manifest
+
+
+def map_files(folder: Folder, manifest: Manifest, *, verify: bool) -> dict[str, dict[str, Array]]:
+    """The arrays of each object, by the name of the object."""
+    found: dict[str, dict[str, Array]] = {}
+    total = sum(file.size for file in manifest.files.values())
+    with progress.step("verifying", total=total, unit="B") if verify else nullcontext(_ignore) as advance:
+        for part in manifest.root.walk():
+            if part.file is None:
+                continue
+            file = manifest.files[part.file]
+            mapped = folder.map(part.file, file.size)
+            found[part.name] = tensors.read(mapped, part.arrays, folder.where(part.file))
+            if verify and tensors.sha256(mapped, advance) != file.sha256:
+                raise StoreError(
+                    f"{folder.where(part.file)}: its SHA-256 is not the one in {MANIFEST}; the file is damaged"
+                )
+    return found
+
+
+def _ignore(amount: float) -> None:
+    """Progress that nobody watches."""
+
+
+def resolve_at(info: ObjectInfo, folder: Folder) -> type[Storable]:
+    """The class of a stored object; errors name the folder."""
+    try:
+        return resolve(info.class_name)
+    except StoreError as error:
+        raise StoreError(f"{folder.where(MANIFEST)}: {info.name}: {error}") from None
+
+
+def _rebuild(info: ObjectInfo, arrays: dict[str, dict[str, Array]], folder: Folder) -> Storable:
+    cls = resolve_at(info, folder)
+    parts = {name: _rebuild(part, arrays, folder) for name, part in info.parts.items()}
+    state = State(info.meta, arrays.get(info.name, {}), parts)
+    try:
+        if issubclass(cls, Configured):
+            params = cls.params_from_json(info.params)
+        elif info.params:
+            raise StoreError(f"{cls.__name__} takes no parameters; got {sorted(info.params)!r:.80}")
+        else:
+            params = {}
+        return cls.from_state(params, state)
+    except MissingExtraError:
+        raise  # the model is well; what it needs is not installed
+    except Exception as error:
+        # Whatever a file can make a class do, the user hears one thing: which model is wrong, and where.
+        reason = str(error) if isinstance(error, StoreError) else f"{type(error).__name__}: {error}"
+        place = info.file or MANIFEST
+        raise StoreError(f"{folder.where(place)}: not a valid {info.class_name} ({reason[:500]})") from error

@@ -1,0 +1,79 @@
+"""Texts at the door: checked, in normal form C, cut into blocks of rows and encoded for the kernels."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import InputError
+from ..types import Int64
+
+LARGEST_BLOCK = 4 << 20  # characters; a block takes well under a second, so Ctrl-C and progress stay quick
+SMALLEST_BLOCK = 64 << 10
+
+
+class Block(NamedTuple):
+    """Rows [begin, end) and about how many characters they have."""
+
+    begin: int
+    end: int
+    size: int
+
+
+def as_texts(texts: Any) -> Sequence[str]:
+    """A list of strings from any iterable of them."""
+    if isinstance(texts, (str, bytes)):
+        raise InputError(f"texts must be a list of strings; got one {type(texts).__name__}: put it in a list")
+    if not isinstance(texts, (list, tuple)):
+        if not isinstance(texts, Iterable):
+            raise InputError(f"texts must be a list of strings; got {type(texts).__name__}")
+        texts = list(texts)
+    if not set(map(type, texts)) <= {str}:
+        for i, item in enumerate(texts):
+            if not isinstance(item, str):
+                raise InputError(f"texts must be strings; item {i} is {item!r:.60} ({type(item).__name__})")
+    return texts
+
+
+def blocks(texts: Sequence[str], threads: int) -> list[Block]:
+    """Cut into blocks of nearly equal size: enough of them to keep all threads busy to the end."""
+    if not texts:
+        return []
+    ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)) + 1)
+    total = int(ends[-1])
+    size = max(SMALLEST_BLOCK, min(LARGEST_BLOCK, total // (4 * threads) + 1))
+    cuts = np.searchsorted(ends, np.arange(size, total, size), side="left") + 1
+    edges = np.unique(np.concatenate([[0], cuts, [len(texts)]]))
+    sizes = np.diff(np.concatenate([[0], ends])[edges])
+    return [Block(*map(int, row)) for row in zip(edges[:-1], edges[1:], sizes, strict=True)]
+
+
+def encode(texts: Sequence[str]) -> tuple[bytes, Int64]:
+    """UTF-8 of all texts end to end, and where each one begins."""
+    offsets = np.zeros(len(texts) + 1, np.int64)
+    joined = "".join(texts)
+    if joined.isascii():
+        np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), out=offsets[1:])
+        return joined.encode("ascii"), offsets
+    # A piece of an NFC text is NFC, so one look at all of them is enough.
+    if not unicodedata.is_normalized("NFC", joined):
+        texts = [normal(text) for text in texts]
+    del joined
+    encoded = [encode_one(text) for text in texts]
+    np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
+    return b"".join(encoded), offsets
+
+
+def normal(text: str) -> str:
+    """Normal form C: é is one code point however it was typed."""
+    if text.isascii() or unicodedata.is_normalized("NFC", text):
+        return text
+    return unicodedata.normalize("NFC", text)
+
+
+def encode_one(text: str) -> bytes:
+    """UTF-8; a lone surrogate passes in its three-byte form (no word contains it)."""
+    return text.encode("utf-8", "surrogatepass")

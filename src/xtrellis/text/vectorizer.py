@@ -1,0 +1,233 @@
+"""`Vectorizer`: texts in, sparse tf-idf rows out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import parallel, progress
+from .._native import text as native
+from ..arrays import assemble
+from ..checks import flag, integer
+from ..config import Configured, param
+from ..errors import InputError, NotFittedError, ParameterError, StoreError
+from ..store import State, Storable
+from ..strings import StringTable
+from ..types import Csr, Float32, Int32, Int64
+from . import door
+from .checks import char_lengths, char_range, rows_or_share
+from .spans import origins
+from .vocabulary import HASH, Vocabulary
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from .._native.text import UInt64
+
+_Rows = tuple[Int64, Int32, Float32]
+
+
+class Vectorizer(Configured, Storable):
+    """Word and character n-grams, weighted by tf-idf, as a csr matrix that every model takes without a copy.
+
+    A word is a run of word characters (letters, digits, underscore, and the marks that follow them); texts are compared
+    in normal form C. Features are sorted by their text, word n-grams first, then character n-grams, so the result
+    depends only on the texts: not on threads, nor on their order. With the same settings it equals scikit-learn's
+    TfidfVectorizer on ASCII text.
+    """
+
+    ngrams: int = param(1, integer(at_least=0, at_most=16), "longest word n-gram; 0 for none")
+    char_ngrams: str | None = param(None, char_range(or_none=True), 'lengths of character n-grams, as "3-5"')
+    lowercase: bool = param(True, flag(), "ignore case")
+    fold_accents: bool = param(False, flag(), "ignore accents and compatibility forms (é as e, ﬁ as fi)")
+    min_df: int | float = param(1, rows_or_share(), "drop features of fewer texts (count, or share as float)")
+    max_df: int | float = param(1.0, rows_or_share(), "drop features of more texts (count, or share as float)")
+    max_features: int | None = param(None, integer(at_least=1, or_none=True), "keep the most frequent ones only")
+    sublinear_tf: bool = param(False, flag(), "count n occurrences as 1 + ln(n)")
+    idf: bool = param(True, flag(), "weigh a feature by ln((1 + texts) / (1 + texts that have it)) + 1")
+    normalize: bool = param(True, flag(), "make every row of unit length")
+    min_token_length: int = param(2, integer(at_least=1), "drop words of fewer characters")
+    threads: int | None = param(None, integer(at_least=1, or_none=True), "None: all cores")
+
+    _vocabulary: Vocabulary | None = None
+
+    def fit(self, texts: Iterable[str]) -> Self:
+        """Learn the vocabulary and its weights."""
+        self._fit(door.as_texts(texts), keep_rows=False)
+        return self
+
+    def fit_transform(self, texts: Iterable[str]) -> Csr:
+        """`fit(texts).transform(texts)`, reading the texts once."""
+        counted = self._fit(door.as_texts(texts), keep_rows=True)
+        vocabulary, settings = self._fitted(), self._settings()
+
+        def weigh(block: _Counted) -> _Rows:
+            return native.weigh(
+                block.offsets, block.counts, block.gram_features, block.piece_features, vocabulary.idf, settings
+            )
+
+        return self._stack(parallel.run(weigh, counted, threads=self.threads))
+
+    def transform(self, texts: Iterable[str]) -> Csr:
+        """One row of feature weights a text; n-grams not seen in `fit` are ignored."""
+        vocabulary, settings = self._fitted(), self._settings()
+        texts = door.as_texts(texts)
+
+        def read(block: door.Block) -> _Rows:
+            return vocabulary.native.transform(*door.encode(texts[block.begin : block.end]), settings)
+
+        return self._stack(self._run(read, texts, "vectorising"))
+
+    def transform_one(self, text: str) -> Csr:
+        """`transform([text])` without its overhead."""
+        vocabulary = self._fitted()
+        if not isinstance(text, str):
+            raise InputError(f"text must be a string; got {type(text).__name__}")
+        blob = door.encode_one(door.normal(text))
+        offsets, ids, values = vocabulary.native.transform_one(blob, self._settings())
+        return assemble(values, ids, offsets, (1, self.n_features))
+
+    def explain(self, text: str) -> list[tuple[int, int, tuple[int, ...]]]:
+        """Where features are: (start, end, features) for each span `text[start:end]` that is one, in order."""
+        vocabulary = self._fitted()
+        if not isinstance(text, str):
+            raise InputError(f"text must be a string; got {type(text).__name__}")
+        normal = door.normal(text)
+        found: dict[tuple[int, int], list[int]] = {}
+        places = vocabulary.native.explain(door.encode_one(normal), self._settings())
+        origin = None if normal == text else origins(text)
+        for begin, end, feature in places:
+            found.setdefault((begin, end) if origin is None else origin(begin, end), []).append(feature)
+        return [(*span, tuple(features)) for span, features in sorted(found.items())]
+
+    @property
+    def fitted(self) -> bool:
+        """True after `fit` or loading."""
+        return self._vocabulary is not None
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return len(self._fitted().names)
+
+    @property
+    def feature_names(self) -> StringTable:
+        """The text of every column."""
+        return self._fitted().names
+
+    def to_state(self) -> State:
+        """The vocabulary's arrays, as they are."""
+        vocabulary = self._fitted()
+        return State({"hash": HASH, "first_piece": vocabulary.first_piece}, vocabulary.to_arrays())
+
+    @classmethod
+    def from_state(cls, params: Mapping[str, Any], state: State) -> Self:
+        """A fitted vectoriser on the given arrays (memory maps will do)."""
+        if state.meta.get("hash") != HASH:
+            raise StoreError(f"the vectoriser's tables are of kind {state.meta.get('hash')!r}; this version reads {HASH}")
+        first_piece = state.meta.get("first_piece")
+        if not isinstance(first_piece, int) or isinstance(first_piece, bool) or first_piece < 0:
+            raise StoreError(f"first_piece must be an integer ≥ 0; got {first_piece!r}")
+        try:
+            out = cls(**cls.params_from_json(params))
+        except ParameterError as error:
+            raise StoreError(f"the vectoriser's parameters are not valid: {error}") from None
+        out._vocabulary = Vocabulary.from_arrays(state.arrays, first_piece)
+        return out
+
+    def _fitted(self) -> Vocabulary:
+        if self._vocabulary is None:
+            raise NotFittedError("this Vectorizer is not fitted yet; call fit first, or xt.load a saved one")
+        return self._vocabulary
+
+    def _settings(self) -> native.Settings:
+        shortest, longest = char_lengths(self.char_ngrams)
+        if self.ngrams == 0 and shortest == 0:
+            raise ParameterError("ngrams=0 leaves no features; set char_ngrams, or ngrams to 1 or more")
+        return native.Settings(
+            ngrams=int(self.ngrams),
+            char_shortest=shortest,
+            char_longest=longest,
+            min_points=int(self.min_token_length),
+            lowercase=self.lowercase,
+            fold_accents=self.fold_accents,
+            sublinear_tf=self.sublinear_tf,
+            idf=self.idf,
+            normalize=self.normalize,
+        )
+
+    def _run(self, function: Any, texts: Sequence[str], title: str) -> list[Any]:
+        """`function` on every block of texts, on all threads, with progress in characters."""
+        tasks = door.blocks(texts, parallel.thread_count(self.threads))
+        with progress.step(title, total=sum(block.size for block in tasks), unit="chars") as advance:
+            return parallel.run(function, tasks, threads=self.threads, done=lambda i: advance(tasks[i].size))
+
+    def _fit(self, texts: Sequence[str], *, keep_rows: bool) -> list[_Counted]:
+        settings = self._settings()
+        if not texts:
+            raise InputError("there are no texts to learn from")
+        least, most = _rows(self.min_df, len(texts)), _rows(self.max_df, len(texts))
+        if least > most:
+            raise ParameterError(f"min_df={self.min_df!r} is more than max_df={self.max_df!r} of {len(texts)} texts")
+        # As many counters as threads: each takes whichever block comes next, so that there are few to merge at the end.
+        counters = [native.Counter(settings) for _ in range(parallel.thread_count(self.threads))]
+        idle: SimpleQueue[int] = SimpleQueue()
+        for number in range(len(counters)):
+            idle.put(number)
+
+        def count(block: door.Block) -> tuple[int, Int64, UInt64]:
+            number = idle.get()
+            try:
+                return (number, *counters[number].add(*door.encode(texts[block.begin : block.end]), keep_rows))
+            finally:
+                idle.put(number)
+
+        counted = self._run(count, texts, "counting words")
+        total, *others = counters
+        renumberings = [total.merge(other) for other in others]
+        limit = 2**63 if self.max_features is None else int(self.max_features)
+        built = total.build(least, most, limit)
+        if not len(built["rows"]):
+            raise InputError(
+                f"no features are left of {len(texts)} texts: they have no words, or min_df={self.min_df!r} and "
+                f"max_df={self.max_df!r} drop all of them"
+            )
+        self._vocabulary = Vocabulary.from_built(built, len(texts))
+        features = [(built["gram_features"], built["piece_features"])]
+        features += [(features[0][0][grams], features[0][1][pieces]) for grams, pieces in renumberings]
+        return [_Counted(offsets, counts, *features[number]) for number, offsets, counts in counted]
+
+    def _stack(self, blocks: list[_Rows]) -> Csr:
+        """Blocks of rows, one below the other; each is freed as soon as it is copied."""
+        n_features = self.n_features
+        if len(blocks) == 1:
+            offsets, ids, values = blocks[0]
+            return assemble(values, ids, offsets, (len(offsets) - 1, n_features))
+        rows, nnz = sum(len(b[0]) - 1 for b in blocks), sum(len(b[1]) for b in blocks)
+        indptr, indices, data = np.zeros(rows + 1, np.int64), np.empty(nnz, np.int32), np.empty(nnz, np.float32)
+        row = at = 0
+        blocks.reverse()
+        while blocks:
+            offsets, ids, values = blocks.pop()
+            indptr[row : row + len(offsets)] = offsets + at
+            indices[at : at + len(ids)], data[at : at + len(ids)] = ids, values
+            row, at = row + len(offsets) - 1, at + len(ids)
+        return assemble(data, indices, indptr, (rows, n_features))
+
+
+class _Counted:
+    """A block's rows by its counter's numbers, and the feature that each number became."""
+
+    __slots__ = ("counts", "gram_features", "offsets", "piece_features")
+
+    def __init__(self, offsets: Int64, counts: UInt64, gram_features: Int32, piece_features: Int32) -> None:
+        self.offsets, self.counts = offsets, counts
+        self.gram_features, self.piece_features = gram_features, piece_features
+
+
+def _rows(limit: int | float, n: int) -> float:
+    """A number of texts, from a number or a share."""
+    return float(limit * n if isinstance(limit, float) else limit)

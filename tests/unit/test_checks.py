@@ -1,0 +1,72 @@
+"""What a parameter may be."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from xtrellis.checks import Check, choice, flag, integer, number, text
+from xtrellis.errors import ParameterError
+
+GOOD = [
+    (integer(), [0, -5, 2**62, np.int8(3), np.uint64(3)]),
+    (integer(at_least=1, at_most=3), [1, 2, 3]),
+    (integer(above=0, or_none=True), [1, None]),
+    (number(), [0, 0.5, -1e300, np.float32(2), np.int64(3), Fraction(1, 3)]),
+    (number(above=0, infinite=True), [1e-300, math.inf, np.float64(np.inf)]),
+    (number(at_least=0, at_most=1), [0, 1, 0.5]),
+    (flag(), [True, False]),
+    (choice("a", "b"), ["a", "b"]),
+    (text(), ["", "x", "\ud800"]),
+    (Check(), [object(), None, 3]),
+]
+BAD = [
+    (integer(), [1.0, "1", True, None, [1], np.array([1]), np.float64(1), 10**400, -(10**400), 10**5000, 1j]),
+    (integer(at_least=1, at_most=3), [0, 4]),
+    (integer(above=0, or_none=True), [0, False]),
+    (number(), ["1", True, None, math.nan, math.inf, -math.inf, 10**400, 1j, np.array([1.0]), np.nan]),
+    (number(above=0, infinite=True), [0, -math.inf, math.nan]),
+    (number(at_least=0, at_most=1), [-1e-9, 1.1, math.inf]),
+    (flag(), [0, 1, "true", None, np.True_]),
+    (choice("a", "b"), ["c", "A", None, 1, ["a"], {}]),
+    (text(), [3, None, b"x"]),
+]
+
+
+@pytest.mark.parametrize(("check", "value"), [(c, v) for c, values in GOOD for v in values])
+def test_good_values_pass(check, value):
+    check("x", value)
+
+
+@pytest.mark.parametrize(
+    ("check", "value"), [(c, v) for c, values in BAD for v in values], ids=lambda v: type(v).__name__
+)
+def test_bad_values_are_refused_in_one_short_line(check, value):
+    with pytest.raises(ParameterError, match=r"^x must be ") as caught:
+        check("x", value)
+    assert len(str(caught.value)) < 400
+    assert "\n" not in str(caught.value)
+
+
+def test_requirements_read_well():
+    assert integer(at_least=1).requirement == "an integer ≥ 1"
+    assert number(above=0, at_most=1).requirement == "a number > 0 and ≤ 1"
+    assert number(infinite=True).requirement == "a number (inf is allowed)"
+    assert integer().requirement == "an integer"
+    assert "or None" in str(integer(or_none=True).error("x", "y"))
+
+
+@pytest.mark.parametrize("word", ["none", "None", "NULL", ""])
+def test_none_in_text(word):
+    assert integer(or_none=True).parse("x", word) is None
+    with pytest.raises(ParameterError):
+        integer().parse("x", word)
+
+
+def test_json_forms():
+    assert number(infinite=True).from_json("x", "-inf") == -math.inf
+    assert number().from_json("x", 3) == 3
+    assert integer().from_json("x", 3) == 3

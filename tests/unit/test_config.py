@@ -1,0 +1,290 @@
+"""Parameters: declared once, checked everywhere, understood by scikit-learn."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import pickle
+from abc import ABC, abstractmethod
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sklearn.base
+
+from xtrellis.checks import Check, choice, flag, integer, number, part, text
+from xtrellis.config import Configured, param
+from xtrellis.errors import ParameterError
+
+
+class Index(Configured, ABC):
+    @abstractmethod
+    def build(self): ...
+
+
+class Tree(Index):
+    arity: int = param(2, integer(at_least=2), "children of a node")
+
+    def build(self): ...
+
+
+class Flat(Index):
+    def build(self): ...
+
+
+class Model(Configured):
+    beam: int = param(10, integer(at_least=1))
+    cost: float = param(1.0, number(above=0, infinite=True))
+    loss: str = param("hinge", choice("hinge", "logistic"))
+    balanced: bool = param(False, flag())
+    note: str | None = param(None, text(or_none=True))
+    index: Index = param(Tree(), part(Index))
+    extra: Index | None = param(None, part(Index, or_none=True))
+
+
+class Wider(Model):
+    beam: int = param(20, integer(at_least=5))
+    copies: int = param(1, integer(at_least=1))
+
+
+def test_defaults_and_keywords():
+    model = Model(beam=3, index=Tree(arity=8))
+    assert (model.beam, model.cost, model.loss, model.index.arity) == (3, 1.0, "hinge", 8)
+    assert Model.beam == 10  # documentation tools see it
+    with pytest.raises(TypeError):
+        Model(3)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"beem": 3}, "Model has no parameter 'beem'; did you mean 'beam'?"),
+        ({"xyzzy": 3}, "Model has no parameter 'xyzzy'; valid names: balanced, beam, cost, extra, index, loss, note"),
+        ({"beam": 0}, "beam must be an integer ≥ 1; got 0"),
+        ({"beam": 1.0}, "beam must be an integer ≥ 1; got 1.0"),
+        ({"beam": True}, "beam must be an integer ≥ 1; got True"),
+        ({"beam": None}, "beam must be an integer ≥ 1; got None"),
+        ({"cost": 0}, "cost must be a number > 0 (inf is allowed); got 0"),
+        ({"loss": "hing"}, "loss must be one of 'hinge', 'logistic'; got 'hing'; did you mean 'hinge'?"),
+        ({"loss": "zzz"}, "loss must be one of 'hinge', 'logistic'; got 'zzz'"),
+        ({"loss": 3}, "loss must be one of 'hinge', 'logistic'; got 3"),
+        ({"balanced": 1}, "balanced must be True or False; got 1"),
+        ({"note": 3}, "note must be a string or None; got 3"),
+        ({"index": None}, "index must be a Index; got None"),
+        ({"index": Tree}, "index must be a Index; got <class"),
+        ({"index__arity": 3}, "Model has no parameter 'index__arity'"),
+    ],
+)
+def test_wrong_parameters_are_refused_by_name(params, message):
+    with pytest.raises(ParameterError) as caught:
+        Model(**params)
+    assert str(caught.value).startswith(message)
+
+
+def test_assignment_is_checked():
+    model = Model()
+    with pytest.raises(ParameterError, match="beam must be"):
+        model.beam = 0
+    assert model.beam == 10
+    model.beam = 4
+    model.weights_ = [1]  # what is not a parameter is not minded
+
+
+def test_values_are_kept_as_given():
+    beam = np.int64(7)
+    assert Model(beam=beam).beam is beam
+
+
+def test_default_parts_are_not_shared():
+    one, other = Model(), Model()
+    one.index.arity = 9
+    assert other.index.arity == 2
+    assert Model.index.arity == 2
+
+
+def test_inheritance_adds_and_overrides():
+    model = Wider()
+    assert (model.beam, model.copies, model.loss) == (20, 1, "hinge")
+    with pytest.raises(ParameterError, match="≥ 5"):
+        Wider(beam=3)
+    with pytest.raises(ParameterError):
+        Model(copies=2)
+
+
+def test_get_params():
+    model = Model(index=Tree(arity=8))
+    assert list(model.get_params(deep=False)) == ["beam", "cost", "loss", "balanced", "note", "index", "extra"]
+    assert model.get_params()["index__arity"] == 8
+
+
+def test_set_params_reaches_into_parts():
+    model = Model()
+    assert model.set_params(beam=3, index__arity=5, loss="logistic") is model
+    assert (model.beam, model.index.arity, model.loss) == (3, 5, "logistic")
+
+
+def test_set_params_takes_a_part_and_its_parameters_in_either_order():
+    for names in (("index", "index__arity"), ("index__arity", "index")):
+        model = Model()
+        values = {"index": Tree(arity=3), "index__arity": 7}
+        model.set_params(**{name: values[name] for name in names})
+        assert model.index.arity == 7
+        assert model.index is values["index"]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"beem": 1}, {"beam": 0}, {"index__arity": 1}, {"index__arty": 5}, {"note__x": 1}, {"extra__arity": 3}]
+)
+def test_set_params_changes_all_or_nothing(wrong):
+    model = Model(index=Tree(arity=4))
+    index = model.index
+    with pytest.raises(ParameterError):
+        model.set_params(**{"beam": 3, "index__arity": 9, "cost": 2.0, **wrong})
+    assert model.index is index
+    assert model == Model(index=Tree(arity=4))
+
+
+def test_trailing_separators_are_not_names():
+    with pytest.raises(ParameterError):
+        Model().set_params(beam__=3)
+    with pytest.raises(ParameterError):
+        Model().set_from_text("beam.", "3")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("beam", "3", 3),
+        ("beam", "1_000", 1000),
+        ("cost", "0.5", 0.5),
+        ("cost", "inf", math.inf),
+        ("loss", "logistic", "logistic"),
+        ("balanced", "yes", True),
+        ("balanced", "Off", False),
+        ("note", "none", None),
+        ("note", "three", "three"),
+        ("index.arity", "16", 16),
+        ("index__arity", "16", 16),
+    ],
+)
+def test_set_from_text(name, text, value):
+    model = Model()
+    model.set_from_text(name, text)
+    assert model.get_params()[name.replace(".", "__")] == value
+
+
+def test_set_from_text_builds_parts_by_name():
+    model = Model()
+    model.set_from_text("extra", "Tree")
+    model.set_from_text("extra.arity", "5")
+    assert model.extra == Tree(arity=5)
+    model.set_from_text("extra", "none")
+    assert model.extra is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("beem", "3", "did you mean 'beam'"),
+        ("beam", "three", "beam must be an integer ≥ 1; got 'three'"),
+        ("beam", "0", "beam must be an integer ≥ 1; got 0"),
+        ("beam", "9" * 400, "beam must be an integer ≥ 1"),
+        ("cost", "nan", "cost must be"),
+        ("cost", "much", "cost must be"),
+        ("balanced", "maybe", "balanced must be True or False; got 'maybe'"),
+        ("index", "Tre", "index must be a Index; got 'Tre'; did you mean 'Tree'"),
+        ("index", "Index", "index must be a Index; got 'Index'"),  # abstract
+        ("index", "none", "index must be a Index"),
+        ("index.arty", "3", "did you mean 'arity'"),
+        ("beam.x", "3", "Model.beam is 10 and has no parameter 'x'"),
+    ],
+)
+def test_set_from_text_refuses(name, text, message):
+    with pytest.raises(ParameterError) as caught:
+        Model().set_from_text(name, text)
+    assert message in str(caught.value)
+
+
+def test_clone():
+    model = Model(beam=3, index=Tree(arity=7))
+    model.weights_ = [1]
+    other = model.clone()
+    assert other == model
+    assert other is not model
+    assert other.index is not model.index
+    assert not hasattr(other, "weights_")
+
+
+def test_scikit_learn_clones_it():
+    model = Model(beam=np.int64(3), cost=math.inf, index=Tree(arity=7))
+    other = sklearn.base.clone(model)
+    assert other == model
+    assert other.index is not model.index
+    assert other.beam is model.beam
+
+
+def test_copies_and_pickles_are_equal():
+    model = Model(index=Tree(arity=7))
+    assert copy.deepcopy(model) == model
+    assert pickle.loads(pickle.dumps(model)) == model
+
+
+def test_equality_and_repr():
+    assert Model() == Model()
+    assert Model(beam=3) != Model()
+    assert Model() != Wider()
+    assert Model() != 3
+    assert repr(Model()) == "Model()"
+    assert repr(Model(beam=3, index=Tree(arity=4))) == "Model(beam=3, index=Tree(arity=4))"
+    assert eval(repr(Model(beam=3, note="x", index=Tree(arity=4)))) == Model(beam=3, note="x", index=Tree(arity=4))
+    assert len({Model(), Model()}) == 2  # hashed by identity: they may change
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"cost": math.inf},
+        {"cost": 0.1, "note": "é", "balanced": True},
+        {"index": Tree(arity=9), "extra": Flat()},
+        {"beam": np.int16(3), "cost": np.float32(0.5)},
+        {"cost": np.float32(np.inf)},
+        {"cost": Fraction(1, 4)},
+    ],
+)
+def test_json_round_trip(params):
+    model = Model(**params)
+    config = json.loads(json.dumps(model.to_config(), allow_nan=False))
+    assert config["class"] == "Model"
+    assert Model(**Model.params_from_json(config["params"])) == model
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"beem": 1},
+        {"index": 3},
+        {"index": {"class": "Tree"}},
+        {"index": {"class": "Tree", "params": []}},
+        {"index": {"class": "Model", "params": {}}},
+        {"index": {"class": "Index", "params": {}}},
+        {"index": {"class": None, "params": {}}},
+        {"index": {"class": "Tree", "params": {"arity": "2"}}},
+        {"index": None},
+        {"beam": "3"},
+        {"cost": "nan"},
+    ],
+)
+def test_wrong_json_is_refused(params):
+    with pytest.raises(ParameterError):
+        Model(**Model.params_from_json(params))
+
+
+def test_arrays_as_values_compare_by_identity():
+    class Holder(Configured):
+        value: object = param(None, Check())
+
+    array = np.ones(3)
+    assert Holder(value=array) == Holder(value=array)
+    assert Holder(value=array) != Holder(value=np.ones(3))

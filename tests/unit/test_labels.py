@@ -1,0 +1,52 @@
+"""Label frequency and propensities."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from xtrellis.errors import InputError, ParameterError
+from xtrellis.labels import inverse_propensity, label_frequency, propensity_constants
+
+
+def test_frequency_counts_rows_not_stored_zeros():
+    Y = csr_array((np.array([1.0, 0.0, 5.0]), np.array([0, 1, 0]), np.array([0, 2, 3])), shape=(2, 3))
+    assert label_frequency(Y).tolist() == [2, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "constants"),
+    [
+        ("WikiLSHTC-325K", (0.5, 0.4)),
+        ("wikipedia_500k", (0.5, 0.4)),
+        ("Amazon-670K", (0.6, 2.6)),
+        ("Amazon-3M", (0.6, 2.6)),
+        ("LF-AmazonTitles-131K", (0.6, 2.6)),
+        ("LF-Amazon-1.3M", (0.6, 2.6)),
+        ("AmazonCat-13K", (0.55, 1.5)),
+        ("Wiki10-31K", (0.55, 1.5)),
+        ("EURLex-4K", (0.55, 1.5)),
+        ("LF-WikiSeeAlso-320K", (0.55, 1.5)),
+        (None, (0.55, 1.5)),
+    ],
+)
+def test_constants_by_name(name, constants):
+    assert propensity_constants(name) == constants
+
+
+def test_formula():
+    w = inverse_propensity([0, 1, 100], 1000, A=0.5, B=0.4)
+    c = (np.log(1000) - 1) * 1.4**0.5
+    assert w == pytest.approx([1 + c / 0.4**0.5, 1 + c / 1.4**0.5, 1 + c / 100.4**0.5])
+    assert (np.diff(w) < 0).all()
+    assert (w > 1).all()
+
+
+def test_refusals():
+    with pytest.raises(InputError, match="at least 3 rows"):
+        inverse_propensity([1], 2)
+    with pytest.raises(InputError, match="between 0 and the 5"):
+        inverse_propensity([6], 5)
+    with pytest.raises(ParameterError, match="B must be"):
+        inverse_propensity([1], 5, B=0)
