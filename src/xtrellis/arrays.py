@@ -124,9 +124,7 @@ def _canonical(matrix: Any) -> Csr:
 def _sorted_unique(indices: Any, indptr: Any) -> bool:
     """Looked up, not believed: scipy's `has_canonical_format` stays as it was when somebody changes the indices."""
     falls = np.flatnonzero(indices[1:] <= indices[:-1]) + 1
-    starts = np.zeros(len(indices) + 1, bool)
-    starts[indptr] = True
-    return bool(starts[falls].all())
+    return bool((indptr[np.searchsorted(indptr, falls)] == falls).all())  # only where a row begins
 
 
 def assemble(data: Any, indices: Any, indptr: Any, shape: tuple[int, ...]) -> Csr:

@@ -24,7 +24,7 @@ class Index(Configured, ABC):
 
 
 class Tree(Index):
-    arity: int = param(2, integer(at_least=2), "children of a node")
+    arity: int = param(integer(at_least=2), "children of a node", default=2)
 
     def build(self): ...
 
@@ -34,18 +34,18 @@ class Flat(Index):
 
 
 class Model(Configured):
-    beam: int = param(10, integer(at_least=1))
-    cost: float = param(1.0, number(above=0, infinite=True))
-    loss: str = param("hinge", choice("hinge", "logistic"))
-    balanced: bool = param(False, flag())
-    note: str | None = param(None, text(or_none=True))
-    index: Index = param(Tree(), part(Index))
-    extra: Index | None = param(None, part(Index, or_none=True))
+    beam: int = param(integer(at_least=1), default=10)
+    cost: float = param(number(above=0, infinite=True), default=1.0)
+    loss: str = param(choice("hinge", "logistic"), default="hinge")
+    balanced: bool = param(flag(), default=False)
+    note: str | None = param(text(or_none=True), default=None)
+    index: Index = param(part(Index), default=Tree())
+    extra: Index | None = param(part(Index, or_none=True), default=None)
 
 
 class Wider(Model):
-    beam: int = param(20, integer(at_least=5))
-    copies: int = param(1, integer(at_least=1))
+    beam: int = param(integer(at_least=5), default=20)
+    copies: int = param(integer(at_least=1), default=1)
 
 
 def test_defaults_and_keywords():
@@ -283,7 +283,7 @@ def test_wrong_json_is_refused(params):
 
 def test_arrays_as_values_compare_by_identity():
     class Holder(Configured):
-        value: object = param(None, Check())
+        value: object = param(Check(), default=None)
 
     array = np.ones(3)
     assert Holder(value=array) == Holder(value=array)

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import _assemble, as_features, as_labels
+from ..arrays import assemble, as_features, as_labels
 from ..checks import integer, number
 from ..errors import InputError
 from ..rng import key
@@ -133,7 +133,7 @@ def take_rows(matrix: Csr, rows: Int64) -> Csr:
     indptr = np.zeros(len(rows) + 1, np.int64)
     np.cumsum(lengths, out=indptr[1:])
     positions = np.arange(indptr[-1]) + np.repeat(matrix.indptr[rows] - indptr[:-1], lengths)
-    return _assemble(matrix.data[positions], matrix.indices[positions], indptr, (len(rows), matrix.shape[1]))
+    return assemble(matrix.data[positions], matrix.indices[positions], indptr, (len(rows), matrix.shape[1]))
 
 
 def remove_pairs(Y: Csr, pairs: Csr) -> Csr:
@@ -144,7 +144,7 @@ def remove_pairs(Y: Csr, pairs: Csr) -> Csr:
     if kept.all():
         return Y
     indptr = np.concatenate([[0], np.cumsum(kept)])[Y.indptr]
-    return _assemble(Y.data[kept], Y.indices[kept], indptr.astype(np.int64), Y.shape)
+    return assemble(Y.data[kept], Y.indices[kept], indptr.astype(np.int64), Y.shape)
 
 
 def row_numbers(matrix: Csr) -> Int64:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..arrays import _assemble
+from ..arrays import assemble
 from ..errors import DataError, InputError, ParameterError
 from ..strings import StringTable
 from ..types import Csr
@@ -106,4 +106,4 @@ def labels_from_pairs(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, i
     pairs = np.unique(rows.astype(np.int64) * max(1, shape[1]) + columns)
     indptr = np.zeros(shape[0] + 1, np.int64)
     np.cumsum(np.bincount(pairs // max(1, shape[1]), minlength=shape[0]), out=indptr[1:])
-    return _assemble(np.ones(len(pairs), np.float32), (pairs % max(1, shape[1])).astype(np.int32), indptr, shape)
+    return assemble(np.ones(len(pairs), np.float32), (pairs % max(1, shape[1])).astype(np.int32), indptr, shape)

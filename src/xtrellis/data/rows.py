@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import parallel, progress
 from .._native import data as native
-from ..arrays import MAX_ID, _assemble
+from ..arrays import MAX_ID, assemble
 from ..errors import DataError
 from ..types import Array, Csr
 
@@ -99,7 +99,7 @@ def _join(offsets: list[Array], ids: list[Array], values: list[Array] | None, co
     indices = np.concatenate([np.zeros(0, np.int32), *ids])
     data = np.ones(len(indices), np.float32) if values is None else np.concatenate([np.zeros(0, np.float32), *values])
     width = columns if columns is not None else int(indices.max()) + 1 if len(indices) else 0
-    return _assemble(data, indices, indptr, (len(indptr) - 1, width))
+    return assemble(data, indices, indptr, (len(indptr) - 1, width))
 
 
 def _windows(file: BinaryIO, threads: int) -> Iterator[list[Array]]:

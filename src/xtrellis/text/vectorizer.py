@@ -39,18 +39,18 @@ class Vectorizer(Configured, Storable):
     TfidfVectorizer on ASCII text.
     """
 
-    ngrams: int = param(1, integer(at_least=0, at_most=16), "longest word n-gram; 0 for none")
-    char_ngrams: str | None = param(None, char_range(or_none=True), 'lengths of character n-grams, as "3-5"')
-    lowercase: bool = param(True, flag(), "ignore case")
-    fold_accents: bool = param(False, flag(), "ignore accents and compatibility forms (é as e, ﬁ as fi)")
-    min_df: int | float = param(1, rows_or_share(), "drop features of fewer texts (count, or share as float)")
-    max_df: int | float = param(1.0, rows_or_share(), "drop features of more texts (count, or share as float)")
-    max_features: int | None = param(None, integer(at_least=1, or_none=True), "keep the most frequent ones only")
-    sublinear_tf: bool = param(False, flag(), "count n occurrences as 1 + ln(n)")
-    idf: bool = param(True, flag(), "weigh a feature by ln((1 + texts) / (1 + texts that have it)) + 1")
-    normalize: bool = param(True, flag(), "make every row of unit length")
-    min_token_length: int = param(2, integer(at_least=1), "drop words of fewer characters")
-    threads: int | None = param(None, integer(at_least=1, or_none=True), "None: all cores")
+    ngrams: int = param(integer(at_least=0, at_most=16), "longest word n-gram; 0 for none", default=1)
+    char_ngrams: str | None = param(char_range(or_none=True), 'lengths of character n-grams, as "3-5"', default=None)
+    lowercase: bool = param(flag(), "ignore case", default=True)
+    fold_accents: bool = param(flag(), "ignore accents and compatibility forms (é as e, ﬁ as fi)", default=False)
+    min_df: int | float = param(rows_or_share(), "drop features of fewer texts (count, or share as float)", default=1)
+    max_df: int | float = param(rows_or_share(), "drop features of more texts (count, or share as float)", default=1.0)
+    max_features: int | None = param(integer(at_least=1, or_none=True), "keep the most frequent ones only", default=None)
+    sublinear_tf: bool = param(flag(), "count n occurrences as 1 + ln(n)", default=False)
+    idf: bool = param(flag(), "weigh a feature by ln((1 + texts) / (1 + texts that have it)) + 1", default=True)
+    normalize: bool = param(flag(), "make every row of unit length", default=True)
+    min_token_length: int = param(integer(at_least=1), "drop words of fewer characters", default=2)
+    threads: int | None = param(integer(at_least=1, or_none=True), "None: all cores", default=None)
 
     _vocabulary: Vocabulary | None = None
 

@@ -21,17 +21,17 @@ class ToyIndex(Configured, ABC):
 
 
 class ToyTree(ToyIndex):
-    arity: int = param(2, integer(at_least=2))
+    arity: int = param(integer(at_least=2), default=2)
 
     def build(self):
         return self.arity
 
 
 class Toy(Configured, Storable):
-    beam: int = param(10, integer(at_least=1))
-    cost: float = param(1.0, number(above=0, infinite=True))
-    loss: str = param("hinge", choice("hinge", "logistic"))
-    index: ToyIndex = param(ToyTree(), part(ToyIndex))
+    beam: int = param(integer(at_least=1), default=10)
+    cost: float = param(number(above=0, infinite=True), default=1.0)
+    loss: str = param(choice("hinge", "logistic"), default="hinge")
+    index: ToyIndex = param(part(ToyIndex), default=ToyTree())
 
     def fit(self, n=5, d=3, seed=0):
         rng = np.random.default_rng(seed)

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import math
+import mmap
 import multiprocessing
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -114,7 +115,7 @@ def test_arrays_of_any_layout(tmp_path, array):
 
 
 def test_large_layouts_are_written_in_pieces(tmp_path, monkeypatch):
-    monkeypatch.setattr(store.write.tensors, "_CHUNK", 1000)
+    monkeypatch.setattr(store.write.tensors, "_CHUNK", mmap.PAGESIZE)
     array = np.arange(30_000).reshape(300, 100)
     store.save(Bag({"a": array, "t": array.T, "s": array[:, ::3]}), tmp_path / "m")
     again = store.load(tmp_path / "m", verify=True).state.arrays
