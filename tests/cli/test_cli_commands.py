@@ -301,3 +301,11 @@ def test_bad_data_names_file_and_line(run: Run, tmp_path: Path) -> None:
     assert (code, out) == (2, "")
     assert f"{data}, line 4" in err
     assert err.count("\n") == 1
+
+
+def test_demo_answers_which_function_a_text_describes(run: Run) -> None:
+    code, out, err = run("demo", "--quiet")
+    assert (code, err) == (0, "")
+    answers = out.partition("“eigenvalues of a symmetric matrix”")[2].partition("“")[0]
+    assert "linalg.eigvalsh" in answers
+    assert re.search(r"│ P +│ +[5-9]\d\.\d\d │", out)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -16,8 +16,8 @@ from .options import Debug, Quiet, Threads
 
 QUESTIONS = (
     "eigenvalues of a symmetric matrix",
-    "compress bytes with the gzip format",
-    "draw random numbers from a normal distribution",
+    "cubic spline interpolation",
+    "shortest path between nodes of a graph",
     "split a string at whitespace",
     "wait until a thread has finished",
 )
@@ -43,7 +43,7 @@ def demo(
         with _timed("collected the docstrings of Python, NumPy and SciPy", say):
             pydocs = datasets.load("pydocs")
         say(summary("pydocs", pydocs.train))
-        tagger = Tagger(Vectorizer(ngrams=2, threads=threads), make(preset, threads=threads))
+        tagger = Tagger(Vectorizer(ngrams=2, sublinear_tf=True, threads=threads), make(preset, threads=threads))
         with _timed(f"trained {preset}", say):
             tagger.fit_dataset(pydocs.train)
         with _timed(f"measured on {pydocs.test.n_rows:,} paragraphs it has not seen", say):
@@ -55,14 +55,22 @@ def demo(
             tagger = load(path)
         show.result(f"{tagger.n_labels:,} labels, {show.size(n_bytes)} on disk; on paragraphs it has not seen:")
         show.result(report)
+        things = _innermost(tagger.label_names)
+        show.result("\nWhich function does a text describe?")
         for question in QUESTIONS:
             begun = time.perf_counter()
-            tags = tagger.tag(question, k=5)
+            tags = tagger.tag(question, k=50)
             spent = time.perf_counter() - begun
             show.result(f"\n“{question}”  ({1000 * spent:.1f} ms)")
-            for tag in tags:
+            for tag in [tag for tag in tags if tag.label in things][:5]:
                 show.result(f"{tag.score:8.3f}  {tag.label}")
     show.result('\nYour own data: xtrellis train DATA --to MODEL, then xtrellis tag MODEL "text"')
+
+
+def _innermost(names: Iterable[str]) -> set[str]:
+    """The names that hold no others: functions and methods, not the packages and classes they are in."""
+    names = set(names)
+    return names - {name[:dot] for name in names for dot in range(len(name)) if name[dot] == "."}
 
 
 @contextmanager

@@ -157,7 +157,7 @@ def _sound(table: Any) -> bool:
 
 def _dataset(table: dict[str, Any], part: str) -> Dataset:
     names, texts, rows = table["labels"], table[part]["texts"], table[part]["rows"]
-    return Dataset(Y=_matrix(rows, len(names)), texts=texts, label_names=names, name=f"pydocs-{part}")
+    return Dataset(None, _matrix(rows, len(names)), texts=texts, label_names=names, name=f"pydocs-{part}")
 
 
 def _matrix(rows: list[list[int]], n_labels: int) -> Csr:
