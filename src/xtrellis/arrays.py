@@ -116,9 +116,7 @@ def _canonical(matrix: Any) -> Csr:
         data, indices, indptr = summed.data, summed.indices, summed.indptr
     with np.errstate(over="ignore"):  # what is too large for float32 becomes inf, and is refused by name above
         data = np.ascontiguousarray(data, np.float32)
-    return assemble(
-        data, np.ascontiguousarray(indices, np.int32), np.ascontiguousarray(indptr, np.int64), matrix.shape
-    )
+    return assemble(data, np.ascontiguousarray(indices, np.int32), np.ascontiguousarray(indptr, np.int64), matrix.shape)
 
 
 def _sorted_unique(indices: Any, indptr: Any) -> bool:
@@ -134,3 +132,11 @@ def assemble(data: Any, indices: Any, indptr: Any, shape: tuple[int, ...]) -> Cs
     out.has_sorted_indices = True
     out.has_canonical_format = True
     return out
+
+
+def for_scipy(matrix: Csr) -> Csr:
+    """The same matrix with offsets and indices of one dtype, which SciPy's own functions need: for users' hands."""
+    if matrix.indptr.dtype == matrix.indices.dtype:
+        return matrix
+    dtype = np.int32 if matrix.indptr[-1] <= MAX_ID else np.int64
+    return assemble(matrix.data, matrix.indices.astype(dtype, copy=False), matrix.indptr.astype(dtype), matrix.shape)

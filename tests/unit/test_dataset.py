@@ -22,7 +22,8 @@ def test_what_goes_in_is_converted_and_counted() -> None:
     assert (data.n_rows, data.n_labels, data.n_features, len(data)) == (3, 2, 3, 3)
     assert data.X is not None
     assert data.X.dtype == np.float32
-    assert data.X.indptr.dtype == np.int64
+    assert data.X.indptr.dtype == data.X.indices.dtype == np.int32
+    assert data.X.tocoo().nnz == data.X.nnz  # SciPy's own functions work on it
     assert data.Y.data.tolist() == [1, 1, 1]
     assert data.texts == ["x", "y", "z"]
     assert data.labels_of(2) == ["a", "b"]

@@ -142,7 +142,7 @@ def test_a_csr_that_points_outside_itself_is_refused():
     S = csr_array(Y)
     S.indices = S.indices.copy()
     S.indices[0] = 9
-    with pytest.raises(InputError, match="column 9 is outside"):
+    with pytest.raises(InputError, match="index 9 is outside"):
         evaluate(Y, S)
 
 

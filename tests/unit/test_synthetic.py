@@ -21,7 +21,7 @@ def test_shape_and_form():
     assert data.X.shape == (2_000, 5_000)
     assert data.Y.shape == (2_000, 500)
     assert data.X.dtype == data.Y.dtype == np.float32
-    assert (data.X.indices.dtype, data.X.indptr.dtype) == (np.int32, np.int64)
+    assert (data.X.indices.dtype, data.X.indptr.dtype) == (np.int32, np.int32)
     assert data.X.has_canonical_format
     assert data.Y.has_canonical_format
     assert (data.Y.data == 1).all()

@@ -1,4 +1,4 @@
-"""Data sets: what they are, reading and writing them, splitting and describing them, and two that are made on the spot."""
+"""Data sets: what they are, reading and writing, splitting and describing them, and two that are made on the spot."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import assemble, as_features, as_labels
+from ..arrays import as_features, as_labels, assemble, for_scipy
 from ..checks import integer, number
 from ..errors import InputError
 from ..rng import key
@@ -45,10 +45,10 @@ class Dataset:
         if self.X is None and self.texts is None:
             raise InputError("a Dataset needs features (X) or texts; got neither")
         if self.X is not None:
-            put("X", as_features(self.X))
+            put("X", for_scipy(as_features(self.X)))
         if self.texts is not None:
             put("texts", _check_texts(self.texts))
-        put("Y", as_labels(self.Y, n_rows=None if self.X is None else self.X.shape[0]))
+        put("Y", for_scipy(as_labels(self.Y, n_rows=None if self.X is None else self.X.shape[0])))
         if self.texts is not None and len(self.texts) != self.n_rows:
             raise InputError(f"there are {len(self.texts)} texts for {self.n_rows} rows of Y; they must be alike")
         put("label_names", _check_names(self.label_names, self.n_labels, "label_names", "labels"))
@@ -56,8 +56,9 @@ class Dataset:
             raise InputError("feature_names were given without features (X)")
         put("feature_names", _check_names(self.feature_names, self.n_features, "feature_names", "features"))
         if self.excluded is not None:
-            put("excluded", as_labels(self.excluded, n_rows=self.n_rows, n_labels=self.n_labels, name="excluded"))
-            put("Y", remove_pairs(self.Y, self.excluded))
+            pairs = as_labels(self.excluded, n_rows=self.n_rows, n_labels=self.n_labels, name="excluded")
+            put("excluded", for_scipy(pairs))
+            put("Y", for_scipy(remove_pairs(self.Y, self.excluded)))
 
     @property
     def n_rows(self) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import parallel, progress
 from .._native import data as native
-from ..arrays import MAX_ID, assemble
+from ..arrays import MAX_ID, as_features, assemble
 from ..errors import DataError
 from ..types import Array, Csr
 
@@ -162,6 +162,7 @@ def _range(count: int | None, base: int, layout: Layout) -> str:
 def emit(out: IO[bytes], Y: Any, X: Any, *, labelled: bool = True, base: int = 0) -> None:
     """Write rows; values in the shortest form that reads back as the same float32."""
     n = int(Y.shape[0])
+    Y, X = as_features(Y, name="Y"), as_features(X)  # kernels count in int64
     for begin in range(0, n, 4096):
         out.write(
             native.format_rows(

@@ -85,7 +85,8 @@ def without(matrix: Csr, drop: Csr) -> Csr:
 
 def _keys(matrix: Csr, width: int) -> Int64:
     rows = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
-    return rows * width + matrix.indices
+    out: Int64 = rows * width + matrix.indices
+    return out
 
 
 def _scores(predictions: Any, Y: Csr) -> Csr:
@@ -119,7 +120,7 @@ def _scores(predictions: Any, Y: Csr) -> Csr:
     plain: Any = sp.csr_array(out.shape, dtype=dtype)
     plain.data, plain.indices = np.ascontiguousarray(out.data), np.ascontiguousarray(out.indices, np.int32)
     plain.indptr = rows_of
-    return plain  # type: ignore[no-any-return]
+    return plain
 
 
 def _as_ids(labels: Array) -> Int32:

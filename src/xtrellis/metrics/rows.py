@@ -75,7 +75,8 @@ class Rows:
 
     @cached_property
     def _n(self) -> Int64:
-        return np.diff(self.Y.indptr)
+        out: Int64 = np.diff(self.Y.indptr)
+        return out
 
     @cached_property
     def _h(self) -> UInt8:

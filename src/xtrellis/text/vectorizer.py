@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import parallel, progress
 from .._native import text as native
-from ..arrays import assemble
+from ..arrays import assemble, for_scipy
 from ..checks import flag, integer
 from ..config import Configured, param
 from ..errors import InputError, NotFittedError, ParameterError, StoreError
@@ -45,7 +45,9 @@ class Vectorizer(Configured, Storable):
     fold_accents: bool = param(flag(), "ignore accents and compatibility forms (é as e, ﬁ as fi)", default=False)
     min_df: int | float = param(rows_or_share(), "drop features of fewer texts (count, or share as float)", default=1)
     max_df: int | float = param(rows_or_share(), "drop features of more texts (count, or share as float)", default=1.0)
-    max_features: int | None = param(integer(at_least=1, or_none=True), "keep the most frequent ones only", default=None)
+    max_features: int | None = param(
+        integer(at_least=1, or_none=True), "keep the most frequent ones only", default=None
+    )
     sublinear_tf: bool = param(flag(), "count n occurrences as 1 + ln(n)", default=False)
     idf: bool = param(flag(), "weigh a feature by ln((1 + texts) / (1 + texts that have it)) + 1", default=True)
     normalize: bool = param(flag(), "make every row of unit length", default=True)
@@ -127,7 +129,9 @@ class Vectorizer(Configured, Storable):
     def from_state(cls, params: Mapping[str, Any], state: State) -> Self:
         """A fitted vectoriser on the given arrays (memory maps will do)."""
         if state.meta.get("hash") != HASH:
-            raise StoreError(f"the vectoriser's tables are of kind {state.meta.get('hash')!r}; this version reads {HASH}")
+            raise StoreError(
+                f"the vectoriser's tables are of kind {state.meta.get('hash')!r}; this version reads {HASH}"
+            )
         first_piece = state.meta.get("first_piece")
         if not isinstance(first_piece, int) or isinstance(first_piece, bool) or first_piece < 0:
             raise StoreError(f"first_piece must be an integer ≥ 0; got {first_piece!r}")
@@ -215,7 +219,7 @@ class Vectorizer(Configured, Storable):
             indptr[row : row + len(offsets)] = offsets + at
             indices[at : at + len(ids)], data[at : at + len(ids)] = ids, values
             row, at = row + len(offsets) - 1, at + len(ids)
-        return assemble(data, indices, indptr, (rows, n_features))
+        return for_scipy(assemble(data, indices, indptr, (rows, n_features)))
 
 
 class _Counted:
