@@ -78,7 +78,7 @@ class Tagger(Storable):
         """Learn from texts and, for each, the names of its labels (ids follow the sorted names)."""
         texts = check_texts(texts)
         names, Y = _label_matrix(labels, len(texts))
-        self._need_vectorizer()
+        self.require_vectorizer()
         return self._fit(texts, Y, names)
 
     def fit_dataset(self, dataset: Dataset, *, look: Callable[[Csr, Csr], object] | None = None) -> Self:
@@ -132,13 +132,13 @@ class Tagger(Storable):
         integer(at_least=1)("k", k)
         number(or_none=True)("threshold", threshold)
         self._require_fitted()
-        row = self._need_vectorizer().transform_one(text)
+        row = self.require_vectorizer().transform_one(text)
         return self.named(self.model.predict(row, k), threshold=threshold)[0]
 
     def tag_many(self, texts: Iterable[str], k: int = 5, *, threshold: float | None = None) -> list[list[Tag]]:
         """`tag` for each text; much faster than one at a time."""
         number(or_none=True)("threshold", threshold)
-        self._need_vectorizer()
+        self.require_vectorizer()
         return self.named(self.predict(texts, k), threshold=threshold)
 
     def predict(self, rows: Any, k: int = 10) -> TopK:
@@ -176,7 +176,7 @@ class Tagger(Storable):
     def explain(self, text: str, label: str) -> Any:
         """Why `label` fits `text` or does not, as the model explains it (its `explain(row, label_id)`)."""
         names = self.label_names
-        vectorizer = self._need_vectorizer()
+        vectorizer = self.require_vectorizer()
         if not isinstance(text, str):
             raise InputError(f"text must be a string; got {type(text).__name__}")
         number_of = names.find(label)
@@ -247,7 +247,8 @@ class Tagger(Storable):
         self._require_fitted()
         return cast(StringTable, self._label_names)
 
-    def _need_vectorizer(self) -> Vectorizer:
+    def require_vectorizer(self) -> Vectorizer:
+        """The vectoriser; refuses if this tagger cannot read texts."""
         if self.vectorizer is None:
             raise InputError(
                 "this model was trained on a feature matrix and cannot read texts; train it on texts instead"

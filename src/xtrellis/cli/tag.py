@@ -35,7 +35,7 @@ def tag(
     if lines and text not in (None, "-"):
         raise InputError("--lines reads texts from stdin; leave TEXT out")
     tagger = load_tagger(model)
-    tagger._need_vectorizer()
+    tagger.require_vectorizer()
     texts = _from_stdin(lines) if text in (None, "-") else [text or ""]
     answers = tagger.tag_many(texts, k, threshold=threshold)
     if json:
