@@ -62,6 +62,7 @@ def read(
     text_column: str | None = None,
     label_column: str | None = None,
     label_separator: str | None = None,
+    unlabelled: bool = False,
     threads: int | None = None,
 ) -> Dataset:
     """Read a data set from a file, a folder, or a prefix of split XMC files; .gz, .xz and .zst are seen through.
@@ -72,6 +73,8 @@ def read(
         and counted in `Dataset.dropped_labels`. Without it, text formats number labels in the order of their names.
     index_base: the number of the first feature in an svmlight file, 0 or 1; `n_features`, `n_labels`: its columns.
     text_column, label_column, label_separator: for jsonl, csv, tsv and parquet; see xtrellis.data.tables.
+    unlabelled: read the texts of jsonl, csv, tsv and parquet only, to predict their labels; the label column is not
+        looked at and may be missing. (Rows of the other formats may lack labels anyway.)
     threads: cores to use; all by default. The result does not depend on it.
 
     Whatever is wrong with the data raises DataError with the file, the line, and what was expected there.
@@ -85,6 +88,7 @@ def read(
         text_column=text_column,
         label_column=label_column,
         label_separator=label_separator,
+        unlabelled=unlabelled,
         threads=threads,
     )
     choice(*FORMATS, or_none=True)("format", format)

@@ -31,7 +31,8 @@ def read_jsonl(path: Path, options: Options) -> Dataset:
             text = row.get(text_key)
             if type(text) is not str:
                 raise DataError(_expected(text_key, "a string", text), path=path, line=number)
-            collector.add(text, _labels(row, label_key, path, number), number)
+            labels = [] if options.unlabelled else _labels(row, label_key, path, number)
+            collector.add(text, labels, number)
     return collector.finish(Path(plain_name(path)).stem)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ..arrays import MAX_ID
-from ..checks import Check, choice, integer, text
+from ..checks import Check, choice, flag, integer, text
 from ..errors import ParameterError
 from ..strings import StringTable
 
@@ -24,6 +24,7 @@ class Options:
     text_column: str | None = None
     label_column: str | None = None
     label_separator: str | None = None
+    unlabelled: bool | None = None
     threads: int | None = None
 
 
@@ -35,6 +36,7 @@ _CHECKS: dict[str, Check] = {
     "text_column": text(or_none=True),
     "label_column": text(or_none=True),
     "label_separator": text(or_none=True),
+    "unlabelled": flag(or_none=True),
     "threads": integer(at_least=1, or_none=True),
 }
 

@@ -43,14 +43,16 @@ def _read_delimited(path: Path, options: Options, delimiter: str) -> Dataset:
     if first is None:
         raise DataError("expected a first row of column names; the file is empty", path=path, line=1)
     header = first[1]
-    text_at, label_at = (header.index(name) for name in _columns(header, options, path))
-    cells = _Cells(header[label_at], options, path)
+    text_column, label_column = _columns(header, options, path)
+    text_at, label_at = header.index(text_column), None if label_column is None else header.index(label_column)
+    cells = _Cells(label_column, options, path)
     collector = Collector(path, options.labels)
     with progress.step(f"reading {path.name}", unit="rows") as advance:
         for line, record in records:
             if len(record) != len(header):
                 raise DataError(f"expected {len(header)} columns; got {len(record)}", path=path, line=line)
-            collector.add(record[text_at], cells.split(record[label_at]), line)
+            labels = [] if label_at is None else cells.split(record[label_at])
+            collector.add(record[text_at], labels, line)
             advance(1)
     cells.refuse_ambiguous()
     return collector.finish(Path(plain_name(path)).stem)
@@ -90,7 +92,9 @@ def _records(content: str, delimiter: str, path: Path) -> Iterator[tuple[int, li
         begin, record = at, []
 
 
-def _columns(header: Sequence[str], options: Options, path: Path) -> tuple[str, str]:
+def _columns(header: Sequence[str], options: Options, path: Path) -> tuple[str, str | None]:
+    """The names of the columns of texts and of labels; None for the latter if labels are not wanted."""
+
     def pick(wanted: str | None, usual: tuple[str, ...], option: str) -> str:
         there = [name for name in ((wanted,) if wanted is not None else usual) if name in header]
         if len(there) != 1 or list(header).count(there[0]) != 1:
@@ -101,15 +105,16 @@ def _columns(header: Sequence[str], options: Options, path: Path) -> tuple[str, 
             )
         return there[0]
 
-    return pick(options.text_column, ("text",), "text_column"), pick(
-        options.label_column, ("labels", "label"), "label_column"
-    )
+    text_column = pick(options.text_column, ("text",), "text_column")
+    if options.unlabelled:
+        return text_column, None
+    return text_column, pick(options.label_column, ("labels", "label"), "label_column")
 
 
 class _Cells:
     """Splits label cells, and remembers whether the usual separator was the right one."""
 
-    def __init__(self, column: str, options: Options, path: Path) -> None:
+    def __init__(self, column: str | None, options: Options, path: Path) -> None:
         self._path = path
         self._told = options.label_separator is not None
         self._separator = options.label_separator or (None if column == "label" else ";")
@@ -184,8 +189,10 @@ def read_parquet(path: Path, options: Options) -> Dataset:
         raise DataError(f"is not a Parquet file ({error})", path=path) from None
     text_column, label_column = _columns(header, options, path)
     try:
-        read = table.read(columns=[text_column, label_column])
-        texts, cells = (read.column(name).to_pylist() for name in (text_column, label_column))
+        wanted = [text_column] if label_column is None else [text_column, label_column]
+        read = table.read(columns=wanted)
+        texts, *rest = (read.column(name).to_pylist() for name in wanted)
+        cells = rest[0] if rest else [[]] * len(texts)
     except Exception as error:
         raise DataError(f"cannot be read as Parquet ({error})", path=path) from None
     splitter = _Cells(label_column, options, path)

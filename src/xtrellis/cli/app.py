@@ -1,0 +1,116 @@
+"""The `xtrellis` program: its commands, and what becomes of errors.
+
+Exit codes: 0 done; 2 a user's mistake, told in one line; 130 Ctrl-C; 141 the reader of our output went away;
+1 anything else, which is a bug or a machine out of memory. `--debug` lets the traceback through.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from .. import __version__
+from ..errors import XtrellisError
+from . import interrupt
+from .demo import demo
+from .evaluate import evaluate
+from .inspect import inspect
+from .predict import predict
+from .tag import tag
+from .train import train
+
+app = typer.Typer(
+    name="xtrellis",
+    help="Extreme multi-label classification: the few right labels among thousands to millions.",
+    epilog="Start with `xtrellis demo`, then `xtrellis train DATA --to MODEL`.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (demo, train, predict, evaluate, tag, inspect):
+    app.command()(command)
+
+# click's class for a wrong command line, wherever this version of typer keeps its click
+_UsageError: type[Any] = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "UsageError")
+
+
+@dataclass
+class Settings:
+    """What the error handling needs to know of the command line."""
+
+    debug: bool = False
+
+
+def _version(value: bool) -> None:
+    if value:
+        sys.stdout.write(f"xtrellis {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Extreme multi-label classification: the few right labels among thousands to millions."""
+    if context.invoked_subcommand is None:
+        sys.stdout.write(context.get_help() + "\n")
+
+
+def run(args: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit code; nothing is raised except under `--debug`."""
+    settings = Settings()
+    with interrupt.watch() as watcher:
+        try:
+            code = typer.main.get_command(app).main(
+                None if args is None else list(args), prog_name="xtrellis", standalone_mode=False, obj=settings
+            )
+            sys.stdout.flush()
+        except KeyboardInterrupt:
+            code = interrupt.EXIT_CODE
+        except SystemExit as stop:  # click's answer to a closed pipe
+            code = 141 if isinstance(stop.__context__, BrokenPipeError) else stop.code
+        except BrokenPipeError:
+            code = 141
+        except Exception as error:
+            if settings.debug:
+                raise
+            code, line = _judge(error)
+            sys.stderr.write(f"error: {line}\n")
+        if code == interrupt.EXIT_CODE:
+            watcher.say()
+        if code == 141:  # whatever is still buffered has no reader: spare the interpreter the attempt
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code if isinstance(code, int) else 0
+
+
+def main() -> NoReturn:
+    """The entry point of the `xtrellis` program."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a name the terminal cannot show must not stop the program
+            stream.reconfigure(errors="backslashreplace")
+    sys.exit(run())
+
+
+def _judge(error: Exception) -> tuple[int, str]:
+    """The exit code and the one line for an error."""
+    if isinstance(error, _UsageError):
+        context = getattr(error, "ctx", None)
+        message = " ".join(error.format_message().split()).rstrip(".")
+        return 2, message + (f"; see {context.command_path} --help" if context else "")
+    if isinstance(error, XtrellisError):
+        return 2, " ".join(str(error).split("\n"))
+    if isinstance(error, OSError) and error.strerror:
+        place = f"{error.filename}: " if error.filename else ""
+        return 2, f"{place}{error.strerror[0].lower()}{error.strerror[1:]}"
+    if isinstance(error, MemoryError):
+        return 1, f"not enough memory ({error})" if str(error) else "not enough memory"
+    return 1, f"internal error, {type(error).__name__}: {error} (run again with --debug to see where)"

@@ -1,0 +1,80 @@
+"""`xtrellis demo`: the whole way, on data that every installation has — which Python function does a text describe?"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import show
+from .options import Debug, Quiet, Threads
+
+QUESTIONS = (
+    "eigenvalues of a symmetric matrix",
+    "cubic spline interpolation",
+    "shortest path between nodes of a graph",
+    "split a string at whitespace",
+    "wait until a thread has finished",
+)
+
+
+def demo(
+    preset: Annotated[str, typer.Option("--preset", help="Kind of model.")] = "xr-linear",
+    threads: Threads = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Train, measure, save and ask a model, on the docstrings of Python, NumPy and SciPy."""
+    from ..data import datasets
+    from ..presets import preset as make
+    from ..store import load
+    from ..tagger import Tagger
+    from ..text import Vectorizer
+    from .evaluate import measure
+    from .files import folder_size
+    from .train import summary
+
+    with show.listening(quiet) as say, tempfile.TemporaryDirectory(prefix="xtrellis-") as folder:
+        with _timed("collected the docstrings of Python, NumPy and SciPy", say):
+            pydocs = datasets.load("pydocs")
+        say(summary("pydocs", pydocs.train))
+        tagger = Tagger(Vectorizer(ngrams=2, sublinear_tf=True, threads=threads), make(preset, threads=threads))
+        with _timed(f"trained {preset}", say):
+            tagger.fit_dataset(pydocs.train)
+        with _timed(f"measured on {pydocs.test.n_rows:,} paragraphs it has not seen", say):
+            report = measure(tagger, pydocs.test)
+        path = Path(folder) / "pydocs"
+        with _timed("saved and loaded again", say):
+            tagger.save(path)
+            n_bytes = folder_size(path)
+            tagger = load(path)
+        show.result(f"{tagger.n_labels:,} labels, {show.size(n_bytes)} on disk; on paragraphs it has not seen:")
+        show.result(report)
+        things = _innermost(tagger.label_names)
+        show.result("\nWhich function does a text describe?")
+        for question in QUESTIONS:
+            begun = time.perf_counter()
+            tags = tagger.tag(question, k=50)
+            spent = time.perf_counter() - begun
+            show.result(f"\n“{question}”  ({1000 * spent:.1f} ms)")
+            for tag in [tag for tag in tags if tag.label in things][:5]:
+                show.result(f"{tag.score:8.3f}  {tag.label}")
+    show.result('\nYour own data: xtrellis train DATA --to MODEL, then xtrellis tag MODEL "text"')
+
+
+def _innermost(names: Iterable[str]) -> set[str]:
+    """The names that hold no others: functions and methods, not the packages and classes they are in."""
+    names = set(names)
+    return names - {name[:dot] for name in names for dot in range(len(name)) if name[dot] == "."}
+
+
+@contextmanager
+def _timed(what: str, say: show.Say) -> Iterator[None]:
+    begun = time.perf_counter()
+    yield
+    say(f"{what}: {show.seconds(time.perf_counter() - begun)}")

@@ -1,0 +1,160 @@
+"""Models and data as the commands open them, with the mistakes a user can make told before any work is done."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from ..checks import Check, choice, integer, text
+from ..errors import InputError, ParameterError, StoreError, nearest
+
+if TYPE_CHECKING:
+    from ..data import Dataset
+    from ..strings import StringTable
+    from ..tagger import Tagger
+    from ..types import Csr
+
+MANIFEST = "model.json"
+
+
+def is_model(path: Path) -> bool:
+    """True if `path` is a model folder (or its manifest)."""
+    return (path / MANIFEST).is_file()
+
+
+def load_tagger(path: Path) -> Tagger:
+    """The model at `path` with its label names; a bare model's labels are called by their numbers."""
+    from .. import store
+    from ..model import Model
+    from ..tagger import Tagger
+
+    loaded = store.load(path)
+    if isinstance(loaded, Model):
+        return Tagger.of_model(loaded)
+    if not isinstance(loaded, Tagger):
+        raise StoreError(f"{path} holds a {type(loaded).__name__}, which cannot predict by itself")
+    return loaded
+
+
+class Source:
+    """How to read the data of a command line: `--format`, `--read`, `--threads`."""
+
+    def __init__(self, format: str | None, pairs: list[str] | None, threads: int | None) -> None:
+        self.options: dict[str, Any] = {"format": format, "threads": threads}
+        for key, value in pairs_of("--read", "label_column=tags", pairs or []):
+            if key not in READ_OPTIONS:
+                raise ParameterError(f"--read has no option {key!r}{nearest(key, READ_OPTIONS)}")
+            self.options[key] = READ_OPTIONS[key].parse(key, value)
+
+    def read(self, path: Path, part: str, *, unlabelled: bool = False) -> Dataset:
+        """The data at `path`; of a folder that holds train and test, the `part` that the command needs."""
+        from ..data import read
+
+        given = {"part": part} if has_parts(path) else {}
+        return read(path, unlabelled=unlabelled, **{**given, **self.options})
+
+    def name(self, path: Path, part: str) -> str:
+        """What `read` reads, for people."""
+        return f"{path} ({self.options.get('part', part)})" if has_parts(path) else str(path)
+
+
+READ_OPTIONS: dict[str, Check] = {
+    "part": choice("train", "test"),
+    "index_base": integer(at_least=0, at_most=1),
+    "n_features": integer(at_least=0),
+    "n_labels": integer(at_least=0),
+    "text_column": text(),
+    "label_column": text(),
+    "label_separator": text(),
+}
+
+
+def has_parts(path: Path) -> bool:
+    """True for a folder with a training and a test part, by the names its files begin with."""
+    names = [p.name for p in path.iterdir()] if path.is_dir() else []
+    return all(any(name.startswith(starts) for name in names) for starts in (("train", "trn"), ("test", "tst")))
+
+
+def check_target(path: Path) -> None:
+    """Refuse a place where a model cannot be written, before an hour of training."""
+    from ..store.swap import target_of
+
+    target = target_of(path)
+    parent = next(p for p in target.parents if p.exists())
+    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
+        raise StoreError(f"{path} cannot be written: {parent} is not a folder you may write to")
+
+
+def folder_size(path: Path) -> int:
+    """Bytes of all files below a folder."""
+    return sum(p.stat().st_size for p in path.rglob("*") if p.is_file())
+
+
+class Aligned(NamedTuple):
+    """Labels in a model's numbering."""
+
+    Y: Csr
+    excluded: Csr | None
+    unknown: int
+
+
+def align(dataset: Dataset, names: StringTable) -> Aligned:
+    """The labels of `dataset` in the model's numbering, and how many of them the model does not know.
+
+    Files number their labels on their own, so names decide. Labels unknown to the model keep a column of their own
+    after the model's: they are never predicted, but recall must count them. Data without names must already be in the
+    model's numbering.
+    """
+    n, found = len(names), dataset.label_names
+    if found is None:
+        if dataset.Y.nnz and int(dataset.Y.indices.max()) >= n:
+            raise InputError(f"the data has {dataset.n_labels:,} labels without names; the model knows {n:,}")
+        columns, unknown = np.arange(dataset.n_labels), 0
+    elif found == names:
+        return Aligned(dataset.Y, dataset.excluded, 0)
+    else:
+        known = [names.find(name) for name in found]
+        unknown = known.count(None)
+        after = itertools.count(n)
+        columns = np.array([next(after) if new is None else new for new in known], np.int64)
+
+    def renumber(matrix: Csr) -> Csr:
+        out = csr_array((matrix.data, columns[matrix.indices], matrix.indptr), shape=(matrix.shape[0], n + unknown))
+        out.sort_indices()
+        return out
+
+    return Aligned(renumber(dataset.Y), None if dataset.excluded is None else renumber(dataset.excluded), unknown)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A name to write to; the file appears at `path` only if the block succeeds."""
+    if not path.parent.is_dir():
+        raise InputError(f"{path} cannot be written: there is no folder {path.parent}")
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; --to must name a file")
+    # The suffix stays last, since writers choose the format by it.
+    partial = path.with_name(f".partial-{os.getpid()}-{path.name}")
+    try:
+        yield partial
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def pairs_of(option: str, example: str, given: list[str]) -> list[tuple[str, str]]:
+    """Repeated `--set key=value` as pairs."""
+    out = []
+    for pair in given:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise ParameterError(f"{option} must be key=value, such as {option} {example}; got {pair!r}")
+        out.append((key.strip(), value))
+    return out

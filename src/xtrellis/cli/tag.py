@@ -1,0 +1,75 @@
+"""`xtrellis tag MODEL "text"`: the labels of one text."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import InputError
+from . import show
+from .options import Debug, Json, K, ModelPath
+
+if TYPE_CHECKING:
+    from ..tagger import Tag, Tagger
+
+
+def tag(
+    model: ModelPath,
+    text: Annotated[
+        str | None, typer.Argument(metavar="[TEXT]", help="The text; from stdin if `-` or not given.")
+    ] = None,
+    k: K = 5,
+    threshold: Annotated[
+        float | None, typer.Option("--threshold", help="Only labels with at least this score.")
+    ] = None,
+    lines: Annotated[bool, typer.Option("--lines", help="Each line of stdin is a text of its own.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show which words speak for each label.")] = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Name the best labels of a text."""
+    from .files import load_tagger
+
+    if lines and text not in (None, "-"):
+        raise InputError("--lines reads texts from stdin; leave TEXT out")
+    tagger = load_tagger(model)
+    tagger.require_vectorizer()
+    texts = _from_stdin(lines) if text in (None, "-") else [text or ""]
+    answers = tagger.tag_many(texts, k, threshold=threshold)
+    if json:
+        documents = [_document(tagger, *pair, explain) for pair in zip(texts, answers, strict=True)]
+        show.as_json(documents if lines else documents[0])
+        return
+    for position, (one, tags) in enumerate(zip(texts, answers, strict=True)):
+        if lines:
+            show.result(("\n" if position else "") + one)
+        _show(tagger, one, tags, explain)
+
+
+def _from_stdin(lines: bool) -> list[str]:
+    if sys.stdin.isatty():
+        sys.stderr.write("reading a text from the terminal; end it with Ctrl-D\n")
+    try:
+        whole = sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise InputError(f"stdin is not {error.encoding} text: {error.reason} at byte {error.start}") from None
+    return whole.splitlines() if lines else [whole]
+
+
+def _show(tagger: Tagger, text: str, tags: list[Tag], explain: bool) -> None:
+    if not tags:
+        show.result("(no labels)")
+    for tag in tags:
+        show.result(f"{tag.score:8.4f}  {tag.label}")
+        if explain:
+            show.result(tagger.explain(text, tag.label))
+
+
+def _document(tagger: Tagger, text: str, tags: list[Tag], explain: bool) -> dict[str, Any]:
+    out: list[dict[str, Any]] = [{"label": tag.label, "score": tag.score} for tag in tags]
+    if explain:
+        for entry in out:
+            entry["explanation"] = tagger.explain(text, entry["label"])
+    return {"text": text, "tags": out}

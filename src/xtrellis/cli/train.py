@@ -1,0 +1,169 @@
+"""`xtrellis train DATA --to MODEL`: from a file to a trained, measured, saved model."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import ParameterError
+from . import show
+from .options import DataPath, Debug, Format, Json, Quiet, Read, Threads
+
+if TYPE_CHECKING:
+    from ..data import Dataset
+    from ..tagger import Tagger
+    from ..types import Csr
+
+
+def train(
+    data: DataPath,
+    to: Annotated[Path, typer.Option("--to", metavar="MODEL", help="Folder to write; a model there is replaced.")],
+    preset: Annotated[str, typer.Option("--preset", help="Kind of model; a wrong name lists them all.")] = "xr-linear",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="A parameter: `index.arity=8`, `vectorizer.ngrams=2`; repeatable."
+        ),
+    ] = None,
+    test: Annotated[Path | None, typer.Option("--test", metavar="DATA", help="Measure on this file.")] = None,
+    holdout: Annotated[
+        float | None,
+        typer.Option("--holdout", min=0, max=0.9, help="Share of rows to measure on; 0.1 if there is no test data."),
+    ] = None,
+    refit: Annotated[
+        bool, typer.Option("--refit/--no-refit", help="After measuring, train again on all rows.")
+    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from where a stopped training was.")] = False,
+    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Seed of everything random.")] = None,
+    threads: Threads = None,
+    format: Format = None,
+    read: Read = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Train a model on DATA, measure it on rows it has not seen, and save it."""
+    from .evaluate import measure
+    from .files import Source, check_target, folder_size, has_parts
+
+    started = time.monotonic()
+    check_target(to)
+    if holdout and test is not None:
+        raise ParameterError("--holdout and --test both say what to measure on; give one of them")
+    # Everything about the model is checked before the data is read, so that a typo costs no wait.
+    wanted = _Wanted(preset, settings or [], seed, threads, resume)
+    wanted.tagger(with_texts=True)
+    source = Source(format, read, threads)
+    if test is None and holdout is None and has_parts(data) and "part" not in source.options:
+        test = data  # a folder that brings its own test part
+    with show.listening(quiet) as say:
+        dataset = source.read(data, "train")
+        say(summary(source.name(data, "train"), dataset))
+        known, unseen = dataset, None
+        if test is not None:
+            unseen = source.read(test, "test")
+            say(summary(source.name(test, "test"), unseen))
+        elif holdout is None or holdout > 0:
+            known, unseen = dataset.split(holdout=0.1 if holdout is None else holdout, seed=seed or 0)
+            if not known.n_rows or not unseen.n_rows:
+                say("too few rows to hold some out; nothing will be measured")
+                known, unseen = dataset, None
+        tagger = wanted.tagger(with_texts=dataset.texts is not None)
+        say(f"training {tagger.model!r}" + (f" on the words of {tagger.vectorizer!r}" if tagger.vectorizer else ""))
+        tagger.fit_dataset(known, look=lambda X, Y: _before(say, tagger, X, Y))
+        if hasattr(tagger.model, "describe"):
+            say(tagger.model.describe())
+        report = measure(tagger, unseen, say=say) if unseen is not None else None
+        trained_on = known.n_rows
+        if refit and known is not dataset:
+            say(f"training again on all {dataset.n_rows:,} rows")
+            tagger = wanted.tagger(with_texts=dataset.texts is not None).fit_dataset(dataset)
+            trained_on = dataset.n_rows
+        tagger.save(to)
+    taken, n_bytes = time.monotonic() - started, folder_size(to)
+    if json:
+        what = {"rows": dataset.n_rows, "features": _width(tagger, dataset), "labels": dataset.n_labels}
+        held_out = (
+            {"rows": unseen.n_rows, "metrics": dict(report)} if unseen is not None and report is not None else None
+        )
+        show.as_json(
+            {"model": str(to), "preset": preset, "bytes": n_bytes, "seconds": round(taken, 3), "data": what}
+            | {"trained_on": trained_on, "held_out": held_out}
+        )
+        return
+    if report is not None and unseen is not None:
+        show.result(f"On {unseen.n_rows:,} rows it has not seen{' (' + str(test) + ')' if test else ''}:")
+        show.result(report)
+    show.result(_fate(trained_on, dataset.n_rows, measured=report is not None, refit=known is not dataset and refit))
+    show.result(f"Saved {to} ({show.size(n_bytes)}) after {show.seconds(taken)}.")
+
+
+class _Wanted:
+    """The model a command line asks for; built afresh for each training."""
+
+    def __init__(self, preset: str, pairs: list[str], seed: int | None, threads: int | None, resume: bool) -> None:
+        from .files import pairs_of
+
+        self.preset, self.pairs, self.resume = preset, pairs_of("--set", "index.arity=8", pairs), resume
+        self.common = {name: value for name, value in (("seed", seed), ("threads", threads)) if value is not None}
+
+    def tagger(self, *, with_texts: bool) -> Tagger:
+        """An untrained tagger; without texts it has no vectoriser, and settings for one are refused."""
+        from ..presets import preset
+        from ..tagger import Tagger
+        from ..text import Vectorizer
+
+        model, vectorizer = preset(self.preset), Vectorizer() if with_texts else None
+        for name, value in self.common.items():
+            for part in (model, vectorizer):
+                if part is not None and name in part.get_params(deep=False):
+                    part.set_params(**{name: value})
+        for key, text in self.pairs:
+            head, _, rest = key.partition(".")
+            if head != "vectorizer":
+                model.set_from_text(key, text)
+            elif vectorizer is None:
+                raise ParameterError(f"--set {key}={text}: the data has features, not texts, so there is no vectorizer")
+            elif not rest:
+                raise ParameterError(f"--set {key}={text}: name a parameter of it, such as vectorizer.ngrams=2")
+            else:
+                vectorizer.set_from_text(rest, text)
+        if self.resume:
+            if not hasattr(model, "resume"):
+                raise ParameterError(
+                    f"--resume: {type(model).__name__} cannot go on from a stopped training; start it anew"
+                )
+            model.resume = True
+        return Tagger(vectorizer, model)
+
+
+def summary(name: str, dataset: Dataset) -> str:
+    """`train.txt: 12,000 rows, 5,000 labels (4.1 a row), 30,000 features`."""
+    n = max(dataset.n_rows, 1)
+    what = "texts" if dataset.X is None else f"{dataset.n_features:,} features ({dataset.X.nnz / n:.1f} a row)"
+    return f"{name}: {dataset.n_rows:,} rows, {dataset.n_labels:,} labels ({dataset.Y.nnz / n:.1f} a row), {what}"
+
+
+def _before(say: show.Say, tagger: Tagger, X: Csr, Y: Csr) -> None:
+    if tagger.vectorizer is not None:
+        say(f"{X.shape[1]:,} features, {X.nnz / max(X.shape[0], 1):.1f} a row")
+    estimate = getattr(tagger.model, "estimate", None)
+    if estimate is not None:
+        say(estimate(X, Y))
+
+
+def _width(tagger: Tagger, dataset: Dataset) -> Any:
+    return len(tagger.vectorizer.feature_names) if tagger.vectorizer is not None else dataset.n_features
+
+
+def _fate(trained_on: int, n_rows: int, *, measured: bool, refit: bool) -> str:
+    """Which rows the saved model knows; said plainly, since it decides how to read the table."""
+    if trained_on < n_rows:
+        return f"The saved model was trained on the other {trained_on:,} of {n_rows:,} rows (--refit trains it on all)."
+    if refit:
+        return f"The saved model was trained again on all {n_rows:,} rows; the table is of the one before it."
+    hint = "" if measured else "; nothing was measured (--holdout 0.1 or --test DATA does)"
+    return f"The saved model was trained on all {n_rows:,} rows{hint}."
