@@ -16,8 +16,6 @@ _PUBLIC = {
     "DataError": "errors",
     "Dataset": "data",
     "InputError": "errors",
-    "KMeansTree": "index",
-    "GivenTree": "index",
     "FlatTree": "index",
     "LabelTree": "index",
     "LinearTree": "linear",

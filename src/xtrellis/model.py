@@ -33,6 +33,11 @@ class Model(Configured, Storable):
     def fitted(self) -> bool:
         """True after `fit` or loading."""
 
+    @property
+    @abstractmethod
+    def n_labels(self) -> int:
+        """How many labels the fitted model knows."""
+
     def save(self, path: str | Path) -> None:
         """Write the model as a folder, whole or not at all; an existing model there is replaced only when done."""
         self._require_fitted()

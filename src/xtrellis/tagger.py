@@ -59,7 +59,7 @@ class Tagger(Storable):
     def of_model(cls, model: Model, label_names: Iterable[str] | None = None) -> Tagger:
         """A tagger around a model that was trained on a feature matrix; without names, labels go by their numbers."""
         tagger = cls(None, model)
-        n_labels = _n_labels(model) if model.fitted else None
+        n_labels = model.n_labels if model.fitted else None
         if n_labels is None:
             raise NotFittedError(
                 f"this {type(model).__name__} is not trained yet; call fit first, or xt.load a saved one"
@@ -219,9 +219,8 @@ class Tagger(Storable):
             state.arrays.get("label_counts"),
             state.meta.get("n_rows"),
         )
-        n_labels = _n_labels(model)
-        if n_labels is not None and len(names) != n_labels:
-            raise StoreError(f"the model has {n_labels} labels, but there are {len(names)} names")
+        if len(names) != model.n_labels:
+            raise StoreError(f"the model has {model.n_labels} labels, but there are {len(names)} names")
         if counts is None or counts.dtype != np.int64 or counts.shape != (len(names),):
             raise StoreError(f"label_counts must be {len(names)} numbers of type int64")
         if (
@@ -254,12 +253,6 @@ class Tagger(Storable):
                 "this model was trained on a feature matrix and cannot read texts; train it on texts instead"
             )
         return self.vectorizer
-
-
-def _n_labels(model: Any) -> int | None:
-    """How many labels a trained model has: its own, or its tree's."""
-    owner = model if hasattr(model, "n_labels") else getattr(model, "tree", None)
-    return getattr(owner, "n_labels", None)
 
 
 def check_texts(texts: Any) -> Sequence[str]:

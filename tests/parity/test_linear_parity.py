@@ -66,9 +66,7 @@ def test_label_vectors_are_unit_sums_of_rows(threads):
     np.testing.assert_allclose(got.toarray(), twin.pifa(X, Y), atol=1e-6)
     normalised = LabelSpace(X, Y, normalize_rows=True, threads=threads).vectors
     per_row = np.maximum(np.diff(Y.indptr), 1)
-    np.testing.assert_allclose(
-        normalised.toarray(), twin.pifa(X, sp.diags_array(1 / np.sqrt(per_row)) @ Y), atol=1e-6
-    )
+    np.testing.assert_allclose(normalised.toarray(), twin.pifa(X, sp.diags_array(1 / np.sqrt(per_row)) @ Y), atol=1e-6)
 
 
 @pytest.mark.parametrize(("positive", "negative"), [(1.0, 1.0), (5.0, 0.5)])
@@ -81,9 +79,7 @@ def test_squared_hinge_reaches_the_optimum_of_liblinear(positive, negative):
     judge.fit(X.toarray().astype(np.float64), y)
     dense = X.toarray().astype(np.float64)
     ours = twin.squared_hinge_objective(w, b, dense, y, positive, negative)
-    theirs = twin.squared_hinge_objective(
-        judge.coef_[0], float(judge.intercept_[0]), dense, y, positive, negative
-    )
+    theirs = twin.squared_hinge_objective(judge.coef_[0], float(judge.intercept_[0]), dense, y, positive, negative)
     assert ours == pytest.approx(theirs, rel=1e-4)
     np.testing.assert_allclose(w, judge.coef_[0], atol=2e-3)
 

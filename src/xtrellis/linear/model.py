@@ -69,6 +69,11 @@ class LinearTree(Model):
         """The label tree."""
         return self.weights.tree
 
+    @property
+    def n_labels(self) -> int:
+        """How many labels the fitted model knows."""
+        return self.tree.n_labels
+
     def fit(self, X: Any, Y: Any, *, label_features: Any = None) -> Self:
         """Learn from n×d features and n×L labels; `label_features` (L×any) help to place the labels in the tree."""
         X = as_features(X)

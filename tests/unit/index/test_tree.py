@@ -40,9 +40,7 @@ def test_numbering_does_not_matter():
     parents = np.full(5, -1)
     for old, parent in enumerate([-1, 0, 0, 1, 1]):
         parents[renamed[old]] = -1 if parent < 0 else renamed[parent]
-    again = LabelTree.from_parents(
-        parents, [0, 1, 2, 3, 4, 5, 4], [renamed[v] for v in (2, 2, 3, 3, 4, 0, 2)], 6
-    )
+    again = LabelTree.from_parents(parents, [0, 1, 2, 3, 4, 5, 4], [renamed[v] for v in (2, 2, 3, 3, 4, 0, 2)], 6)
     assert sorted(again.label_depths.tolist()) == sorted(ragged().label_depths.tolist())
     assert again.depth == 3
 
@@ -92,7 +90,9 @@ def test_a_damaged_state_is_refused(n):
         LabelTree.from_state({}, State(meta={"n_labels": 6}, arrays=arrays))
 
 
-@pytest.mark.parametrize(("n_labels", "max_leaf", "arity"), [(50, 4, 2), (50, 4, 16), (7, 100, 16), (1, 1, 2), (65, 1, 4)])
+@pytest.mark.parametrize(
+    ("n_labels", "max_leaf", "arity"), [(50, 4, 2), (50, 4, 16), (7, 100, 16), (1, 1, 2), (65, 1, 4)]
+)
 def test_balanced_trees_are_balanced(n_labels, max_leaf, arity):
     tree = BalancedTree(max_leaf=max_leaf, arity=arity).build(space(n_labels), seed=0)
     assert len(set(tree.label_depths.tolist())) == 1

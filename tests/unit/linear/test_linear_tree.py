@@ -60,11 +60,15 @@ def test_many_labels():
     n_labels = 70_000
     rng = np.random.default_rng(0)
     X = sp.random_array((200, 50), density=0.2, rng=rng, dtype=np.float32, format="csr")
-    Y = sp.csr_array((np.ones(400), (np.repeat(np.arange(200), 2), rng.integers(0, n_labels, 400))), shape=(200, n_labels))
+    Y = sp.csr_array(
+        (np.ones(400), (np.repeat(np.arange(200), 2), rng.integers(0, n_labels, 400))), shape=(200, n_labels)
+    )
     model = LinearTree().fit(X, Y)
     top = model.predict(X, k=3)
     assert (np.diff(top.scores, axis=1) <= 0).all()
-    hit = [len(set(top.labels[i].tolist()) & set(Y.indices[Y.indptr[i] : Y.indptr[i + 1]].tolist())) for i in range(200)]
+    hit = [
+        len(set(top.labels[i].tolist()) & set(Y.indices[Y.indptr[i] : Y.indptr[i + 1]].tolist())) for i in range(200)
+    ]
     assert np.mean(hit) > 1
 
 
