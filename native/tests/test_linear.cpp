@@ -1,0 +1,169 @@
+// Routing, training, clustering and search on small random problems: invariants, and every access under sanitizers.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "check.hpp"
+#include "cluster/balanced.hpp"
+#include "labels/pifa.hpp"
+#include "linear/route.hpp"
+#include "linear/train.hpp"
+#include "search/beam.hpp"
+
+using namespace xtrellis;
+
+namespace {
+
+struct Matrix {
+    std::vector<Offset> offsets{0};
+    std::vector<Id> ids;
+    std::vector<float> values;
+    Offset columns = 0;
+    Csr view() const { return {static_cast<Offset>(offsets.size()) - 1, columns, offsets.data(), ids.data(), values.data()}; }
+};
+
+Matrix random_matrix(Rng& rng, int rows, int columns, std::uint32_t one_in) {
+    Matrix m;
+    m.columns = columns;
+    for (int r = 0; r < rows; ++r) {
+        for (int c = 0; c < columns; ++c) {
+            if (rng.below(one_in) == 0) {
+                m.ids.push_back(c);
+                m.values.push_back(rng.unit() + 0.1f);
+            }
+        }
+        m.offsets.push_back(static_cast<Offset>(m.ids.size()));
+    }
+    return m;
+}
+
+// The trained classifier must leave no row's margin wrong by more than its slack allows: the gradient of the primal is 0.
+void check_optimal(const Matrix& X, const std::vector<char>& positive, const linear::Block& block, int child) {
+    std::vector<double> w(static_cast<std::size_t>(X.columns), 0.0);
+    for (std::size_t f = 0; f + 1 < block.starts.size(); ++f) {
+        for (auto e = block.starts[f]; e < block.starts[f + 1]; ++e) {
+            if (block.children[e] == child) w[static_cast<std::size_t>(block.features[f])] = block.weights[e];
+        }
+    }
+    const double bias = block.biases[static_cast<std::size_t>(child)];
+    std::vector<double> gradient = w;
+    double bias_gradient = bias;
+    for (std::size_t r = 0; r < positive.size(); ++r) {
+        const SparseRow x = X.view()[static_cast<Offset>(r)];
+        const double y = positive[r] ? 1 : -1;
+        double z = bias;
+        for (std::size_t i = 0; i < x.size(); ++i) z += w[static_cast<std::size_t>(x.ids[i])] * x.values[i];
+        const double slack = std::max(0.0, 1 - y * z);
+        for (std::size_t i = 0; i < x.size(); ++i) gradient[static_cast<std::size_t>(x.ids[i])] -= 2 * slack * y * x.values[i];
+        bias_gradient -= 2 * slack * y;
+    }
+    for (const double g : gradient) CHECK(std::fabs(g) < 0.02);
+    CHECK(std::fabs(bias_gradient) < 0.02);
+}
+
+void training() {
+    Rng rng(1);
+    for (const int children : {1, 5, 16, 23}) {
+        const int rows = 40;
+        const Matrix X = random_matrix(rng, rows, 15, 3);
+        std::vector<Id> ids(rows);
+        std::vector<Offset> offsets{0};
+        std::vector<Id> positives;
+        for (int r = 0; r < rows; ++r) {
+            ids[static_cast<std::size_t>(r)] = r;
+            for (Id c = 0; c < children; ++c) {
+                if (rng.below(5) == 0) positives.push_back(c);
+            }
+            offsets.push_back(static_cast<Offset>(positives.size()));
+        }
+        for (const auto loss : {linear::Loss::squared_hinge, linear::Loss::logistic}) {
+            linear::Settings settings;
+            settings.loss = loss;
+            settings.tolerance = 1e-4f;
+            settings.epochs = 3000;
+            const auto block = linear::train_block(X.view(), {ids, offsets.data(), positives.data()}, 0, children, 1.0f, settings, {0.0f, 0}, 9);
+            CHECK(std::is_sorted(block.features.begin(), block.features.end()));
+            CHECK(block.biases.size() == static_cast<std::size_t>(children));
+            if (loss == linear::Loss::logistic) continue;
+            for (int c = 0; c < children; ++c) {
+                std::vector<char> has(rows, 0);
+                for (int r = 0; r < rows; ++r) {
+                    for (auto i = offsets[static_cast<std::size_t>(r)]; i < offsets[static_cast<std::size_t>(r) + 1]; ++i) has[static_cast<std::size_t>(r)] |= positives[static_cast<std::size_t>(i)] == c;
+                }
+                check_optimal(X, has, block, c);
+            }
+        }
+        linear::Settings quick;
+        const auto few = linear::train_block(X.view(), {ids, offsets.data(), positives.data()}, 0, children, 0.0f, quick, {0.0f, 2}, 9);
+        std::vector<int> kept(static_cast<std::size_t>(children), 0);
+        for (const auto child : few.children) ++kept[child];
+        for (const int k : kept) CHECK(k <= 2);
+    }
+}
+
+void clustering() {
+    Rng rng(2);
+    ColumnMap scratch;
+    const Matrix rows_of = random_matrix(rng, 30, 50, 4), X = random_matrix(rng, 50, 20, 3);
+    const auto v = labels::pifa(rows_of.view(), X.view(), 0, 30);
+    CHECK(v.offsets.size() == 31);
+    const Csr vectors{30, 20, v.offsets.data(), v.ids.data(), v.values.data()};
+    for (const std::size_t n : {0u, 1u, 2u, 3u, 30u}) {
+        std::vector<Id> members(n);
+        for (std::size_t i = 0; i < n; ++i) members[i] = static_cast<Id>(i);
+        cluster::split_balanced(vectors, members, {}, n, scratch);
+        std::sort(members.begin(), members.end());
+        for (std::size_t i = 0; i < n; ++i) CHECK(members[i] == static_cast<Id>(i));
+        CHECK(std::all_of(scratch.begin(), scratch.end(), [](Id x) { return x == 0; }));
+    }
+}
+
+// A root with two nodes and a label; node 1 has labels 1, 2 and node 2 labels 0, 2: ragged, one label twice.
+void searching() {
+    const std::vector<Offset> offsets{0, 3, 5, 7};
+    const std::vector<Id> children{1, 2, ~3, ~1, ~2, ~0, ~2};
+    const std::vector<Offset> blocks{0, 1, 2, 3}, feature_offsets{0, 2, 3, 3}, entry_offsets{0, 3, 4, 4};
+    const std::vector<Id> features{0, 4, 2};
+    const std::vector<std::uint32_t> starts{0, 2, 0};
+    const std::vector<std::uint8_t> entry_children{0, 2, 1, 1};
+    const std::vector<float> values{1.5f, -0.5f, 2.0f, 0.7f}, biases{0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.6f, 0.7f};
+    search::Model m;
+    m.tree = {3, 4, offsets.data(), children.data()};
+    m.weights = {blocks.data(), feature_offsets.data(), entry_offsets.data(), features.data(), starts.data(), entry_children.data(), values.data(), biases.data(), 5};
+    Rng rng(3);
+    const Matrix X = random_matrix(rng, 20, 5, 2);
+    for (const Id beam : {1, 2, 5}) {
+        for (const Id k : {1, 3, 4}) {
+            std::vector<Id> many(static_cast<std::size_t>(20 * k)), one(static_cast<std::size_t>(k));
+            std::vector<float> many_scores(many.size()), one_scores(one.size());
+            search::search_batch(m, X.view(), 0, 20, {beam, k}, many.data(), many_scores.data());
+            for (Offset r = 0; r < 20; ++r) {
+                search::search_single(m, X.view()[r], {beam, k}, one.data(), one_scores.data());
+                for (Id i = 0; i < k; ++i) {
+                    CHECK(one[static_cast<std::size_t>(i)] == many[static_cast<std::size_t>(r * k + i)]);
+                    CHECK(one_scores[static_cast<std::size_t>(i)] == many_scores[static_cast<std::size_t>(r * k + i)]);
+                    CHECK(i == 0 || one_scores[static_cast<std::size_t>(i)] <= one_scores[static_cast<std::size_t>(i) - 1]);
+                }
+            }
+        }
+    }
+}
+
+void routing() {
+    const std::vector<Offset> offsets{0, 3, 5, 7}, label_offsets{0, 1, 2, 4, 5}, y_offsets{0, 0, 1, 3, 4};
+    const std::vector<Id> owner{0, 0, 0, 1, 1, 2, 2}, node_slot{-1, 0, 1}, label_slots{5, 3, 4, 6, 2}, y{2, 0, 1, 3};
+    const linear::Slots tree{3, 4, offsets.data(), owner.data(), node_slot.data(), label_offsets.data(), label_slots.data()};
+    const auto r = linear::route_by_labels(y_offsets.data(), y.data(), 4, tree);
+    CHECK((r.node_offsets == std::vector<Offset>{0, 4, 6, 8}));
+    CHECK((r.rows == std::vector<Id>{0, 1, 2, 3, 1, 2, 1, 2}));
+    CHECK((r.positives == std::vector<Id>{0, 1, 0, 1, 2, 1, 0, 1, 0}));
+}
+
+}  // namespace
+
+int main() {
+    training();
+    clustering();
+    searching();
+    routing();
+}
