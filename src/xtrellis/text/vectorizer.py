@@ -127,7 +127,9 @@ class Vectorizer(Configured, Storable):
     def from_state(cls, params: Mapping[str, Any], state: State) -> Self:
         """A fitted vectoriser on the given arrays (memory maps will do)."""
         if state.meta.get("hash") != HASH:
-            raise StoreError(f"the vectoriser's tables are of kind {state.meta.get('hash')!r}; this version reads {HASH}")
+            raise StoreError(
+                f"the vectoriser's tables are of kind {state.meta.get('hash')!r}; this version reads {HASH}"
+            )
         first_piece = state.meta.get("first_piece")
         if not isinstance(first_piece, int) or isinstance(first_piece, bool) or first_piece < 0:
             raise StoreError(f"first_piece must be an integer ≥ 0; got {first_piece!r}")
@@ -188,7 +190,7 @@ class Vectorizer(Configured, Storable):
         counted = self._run(count, texts, "counting words")
         total, *others = counters
         renumberings = [total.merge(other) for other in others]
-        limit = 2**63 if self.max_features is None else int(self.max_features)
+        limit = 2**64 - 1 if self.max_features is None else int(self.max_features)
         built = total.build(least, most, limit)
         if not len(built["rows"]):
             raise InputError(

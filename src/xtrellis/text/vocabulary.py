@@ -94,7 +94,9 @@ class Vocabulary:
         if len(idf) != n or not np.isfinite(idf).all():
             raise StoreError(f"idf must have a finite weight for each of {n} features")
         if len(features) != len(words) or (len(words) and (features.min() < -1 or features.max() >= first_piece)):
-            raise StoreError(f"words.features must have a number from -1 to {first_piece - 1} for each of {len(words)} words")
+            raise StoreError(
+                f"words.features must have a number from -1 to {first_piece - 1} for each of {len(words)} words"
+            )
         for name, table, count in (("words.table", word_table, len(words)), ("pieces.table", piece_table, n_pieces)):
             _check_extent(name, len(table), native.string_table_extent(table), count - 1)
         _check_extent("grams.table", len(gram_table), native.gram_table_extent(gram_table), first_piece - 1)
@@ -123,13 +125,17 @@ def _take(arrays: dict[str, Array], name: str, dtype: type, columns: int | None 
     array = arrays[name]
     shaped = array.ndim == 1 if columns is None else array.ndim == 2 and array.shape[1] == columns
     if array.dtype != dtype or not shaped:
-        raise StoreError(f"{name} must be {np.dtype(dtype)} with {columns or 1} column(s); got {array.dtype}{array.shape}")
+        raise StoreError(
+            f"{name} must be {np.dtype(dtype)} with {columns or 1} column(s); got {array.dtype}{array.shape}"
+        )
     return array
 
 
 def _check_extent(name: str, size: int, extent: tuple[int, int], largest: int) -> None:
     taken, found = extent
     if size < 1 or size & (size - 1) or taken >= size:
-        raise StoreError(f"{name} must have a power of two of slots, one of them empty; got {size} slots, {taken} taken")
+        raise StoreError(
+            f"{name} must have a power of two of slots, one of them empty; got {size} slots, {taken} taken"
+        )
     if found > largest:
         raise StoreError(f"{name} points at number {found}; the largest is {largest}")
