@@ -1,6 +1,6 @@
 """Vectorizer beside scikit-learn's TfidfVectorizer: unigrams + bigrams on real text, in one run.
 
-    python benchmarks/vectorize.py [--data mdn-seealso stackexchange …] [--repeat 5]
+    python benchmarks/vectorize.py [--data mdn-seealso stackexchange …] [--repeat 3]
 
 Engines take turns; each number is the best of all turns (other work on the machine only ever makes one slower), the
 median is kept in the results beside it. `cpu` is processor time, which a busy machine disturbs less.
@@ -19,17 +19,16 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from xtrellis.text import Vectorizer
 
 
-def timed(work: Callable[[], object]) -> tuple[float, float]:
+def timed(work: Callable[[list[str]], object], rows: list[str]) -> tuple[float, float]:
     wall, cpu = time.perf_counter(), time.process_time()
-    work()
+    work(rows)
     return time.perf_counter() - wall, time.process_time() - cpu
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", nargs="+", default=["mdn-seealso", "stackexchange", "yso-100k"])
-    parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--sklearn-repeat", type=int, default=1)
+    parser.add_argument("--repeat", type=int, default=3)
     args = parser.parse_args()
     print(f"{'data':<15}{'work':<15}{'engine':<12}{'threads':>7}{'s':>8}{'MB/s':>8}{'cpu MB/s':>10}{'x sklearn':>11}")
     for name in args.data:
@@ -41,14 +40,10 @@ def main() -> None:
             ("xtrellis", 2): Vectorizer(ngrams=2, threads=2),
         }
         taken: dict[tuple[str, str, int], list[tuple[float, float]]] = {}
-        for turn in range(args.repeat):
+        for _ in range(args.repeat):
             for (engine, threads), vectorizer in engines.items():
-                if engine == "sklearn" and turn >= args.sklearn_repeat:
-                    continue
                 for work in ("fit_transform", "transform"):
-                    taken.setdefault((work, engine, threads), []).append(
-                        timed(lambda v=vectorizer, w=work: getattr(v, w)(rows))  # type: ignore[misc]
-                    )
+                    taken.setdefault((work, engine, threads), []).append(timed(getattr(vectorizer, work), rows))
         for (work, engine, threads), times in sorted(taken.items()):
             wall, cpu = min(t[0] for t in times), min(t[1] for t in times)
             base = min(t[0] for t in taken[(work, "sklearn", 1)])

@@ -110,34 +110,39 @@ void lay_out(const Counter& counter, const Ordered& grams, Built& out) {
     for (std::size_t rank = 0; rank < grams.words.size(); ++rank)
         if (word_id[rank] != none) put(out.word_table, counter.words().hash(grams.words[rank]), word_id[rank]);
 
-    // Where each n-gram goes in a pass of its own: then the table can be fetched ahead of the writing.
+    // N-grams wait a few turns between the fetching of their slot and the writing.
     const auto slots = table_size(long_grams);
     out.gram_table.assign(4 * slots, none);
     struct Entry {
         GramSlot slot;
         std::uint64_t home;
     };
-    Roomy<Entry> entries;
-    entries.reserve(long_grams);
+    constexpr std::size_t turns = 16;
+    Entry waiting[turns];
+    const auto write = [&](const Entry& entry) {
+        auto at = entry.home;
+        while (out.gram_table[4 * at] != none) at = (at + 1) & (slots - 1);
+        std::memcpy(out.gram_table.data() + 4 * at, &entry.slot, sizeof(GramSlot));
+    };
     Numbers node(n, none);
     std::uint32_t feature = 0;
+    std::size_t count = 0;
     for (std::size_t p = 0; p < n; ++p) {
         const auto number = grams.kept[p] ? feature++ : none;
-        if (!wanted[p] && !word_wanted[grams.last[p]]) continue;
         if (grams.parent[p] == none) {
             node[p] = word_id[grams.last[p]];
         } else if (wanted[p]) {
-            node[p] = words + static_cast<std::uint32_t>(entries.size());
+            node[p] = words + static_cast<std::uint32_t>(count);
             const GramSlot slot{node[grams.parent[p]], word_id[grams.last[p]], node[p], number};
-            entries.push_back({slot, hash_pair(pair_of(slot.prefix, slot.last)) & (slots - 1)});
+            const auto home = hash_pair(pair_of(slot.prefix, slot.last)) & (slots - 1);
+            __builtin_prefetch(out.gram_table.data() + 4 * home, 1);
+            auto& entry = waiting[count % turns];
+            if (count >= turns) write(entry);
+            entry = {slot, home};
+            ++count;
         }
     }
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-        if (i + 16 < entries.size()) __builtin_prefetch(out.gram_table.data() + 4 * entries[i + 16].home, 1);
-        auto at = entries[i].home;
-        while (out.gram_table[4 * at] != none) at = (at + 1) & (slots - 1);
-        std::memcpy(out.gram_table.data() + 4 * at, &entries[i].slot, sizeof(GramSlot));
-    }
+    for (auto i = count - std::min(count, turns); i < count; ++i) write(waiting[i % turns]);
 }
 
 void lay_out_pieces(const Counter& counter, const Numbers& pieces, Built& out) {

@@ -37,7 +37,7 @@ Strings::Slot& Strings::find_or_add(std::uint64_t hash, const Byte* data, std::s
             return slot;
     }
     refuse_more(size());
-    if (2 * (hashes_.size() + 1) > slots_.size()) {
+    if (too_full(hashes_.size() + 1, slots_.size())) {
         grow();
         mask = slots_.size() - 1;
         for (at = hash & mask; slots_[at].id != none;) at = (at + 1) & mask;
@@ -82,7 +82,7 @@ Counter::Slot& Counter::gram(std::uint64_t pair, std::uint64_t hash) {
     auto at = hash & mask;
     for (; slots_[at].gram != none; at = (at + 1) & mask)
         if (slots_[at].pair == pair) return slots_[at];
-    if (2 * (used_ + 1) > slots_.size()) {
+    if (too_full(used_ + 1, slots_.size())) {
         grow();
         mask = slots_.size() - 1;
         for (at = hash & mask; slots_[at].gram != none;) at = (at + 1) & mask;
@@ -165,6 +165,8 @@ void Counter::count_pieces(const Byte* begin, const Byte* end, CountedRows& out,
 
 CountedRows Counter::add(const Byte* bytes, const Offset* offsets, Offset rows, bool keep_rows) {
     CountedRows out;
+    // Address space, not memory: only what is written becomes real, and growing by copies is spared.
+    if (keep_rows) out.counts.reserve(static_cast<std::size_t>(offsets[rows] - offsets[0]) / 3);
     for (Offset i = 0; i < rows; ++i) {
         const auto row = out.counts.size();
         if (settings_.ngrams > 0) count_words(bytes + offsets[i], bytes + offsets[i + 1], out, row);

@@ -58,7 +58,7 @@ def encode(texts: Sequence[str]) -> tuple[bytes, Int64]:
     """UTF-8 of all texts end to end, and where each one begins."""
     blob, offsets = _join(texts)
     if not native.surely_normal(blob):
-        changed = [normal(text) for text in texts]
+        changed = [text if text.isascii() else normal(text) for text in texts]
         if any(map(operator.is_not, changed, texts)):
             blob, offsets = _join(changed)
     return blob, offsets
