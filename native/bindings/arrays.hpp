@@ -28,10 +28,11 @@ template <class T>
 using Numpy = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
 
 // Hand a finished vector to NumPy without copying it.
-template <class T>
-Numpy<T> to_numpy(std::vector<T>&& values) {
-    auto* owned = new std::vector<T>(std::move(values));
-    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+template <class T, class Allocator>
+Numpy<T> to_numpy(std::vector<T, Allocator>&& values) {
+    using Owned = std::vector<T, Allocator>;
+    auto* owned = new Owned(std::move(values));
+    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<Owned*>(p); });
     return Numpy<T>(owned->data(), {owned->size()}, owner);
 }
 

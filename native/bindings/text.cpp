@@ -128,6 +128,11 @@ nb::tuple weigh_rows(In<Offset> offsets, In<std::uint64_t> counts, In<Id> gram_f
     return to_python(std::move(rows));
 }
 
+bool surely_normal_blob(nb::bytes blob) {
+    nb::gil_scoped_release release;
+    return surely_normal(data_of(blob), data_of(blob) + blob.size());
+}
+
 // For the checks of a stored vocabulary: how many slots are taken, and the largest number in one (-1: none).
 std::pair<std::int64_t, std::int64_t> string_table_extent(In<std::uint64_t> table) {
     std::int64_t taken = 0;
@@ -184,6 +189,7 @@ NB_MODULE(text, m) {
         .def("transform_one", &MappedVocabulary::transform_one, "blob"_a, "settings"_a)
         .def("explain", &MappedVocabulary::explain, "blob"_a, "settings"_a);
 
+    m.def("surely_normal", &surely_normal_blob, "blob"_a);
     m.def("weigh", &weigh_rows, "offsets"_a.noconvert(), "counts"_a.noconvert(), "gram_features"_a.noconvert(),
           "piece_features"_a.noconvert(), "idf"_a.noconvert(), "settings"_a);
     m.def("string_table_extent", &string_table_extent, "table"_a.noconvert(), nb::call_guard<nb::gil_scoped_release>());

@@ -1,211 +1,152 @@
 #include "text/build.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
+
+#include "text/order.hpp"
 
 namespace xtrellis::text {
 
 namespace {
 
-using Numbers = std::vector<std::uint32_t>;
-
-std::uint32_t prefix_of(std::uint64_t pair) { return static_cast<std::uint32_t>(pair >> 32); }
-std::uint32_t last_of(std::uint64_t pair) { return static_cast<std::uint32_t>(pair); }
-
-// Numbers of strings in the order of their bytes. Most comparisons end in the first 8 bytes, kept beside the number.
-Numbers sorted_by_bytes(const Strings& strings, const Numbers& ids) {
-    struct Item {
-        std::uint64_t head;
-        std::uint32_t id;
-    };
-    std::vector<Item> items;
-    items.reserve(ids.size());
-    for (const auto id : ids) {
-        std::uint64_t head = 0;
-        for (std::size_t i = 0; i < 8; ++i) head = head << 8 | (i < strings.length(id) ? strings.data(id)[i] : 0u);
-        items.push_back({head, id});
-    }
-    std::sort(items.begin(), items.end(), [&](const Item& a, const Item& b) {
-        if (a.head != b.head) return a.head < b.head;
-        const auto la = strings.length(a.id), lb = strings.length(b.id);
-        const int order = std::memcmp(strings.data(a.id), strings.data(b.id), std::min(la, lb));
-        return order != 0 ? order < 0 : la < lb;
-    });
-    Numbers out;
-    out.reserve(items.size());
-    for (const auto& item : items) out.push_back(item.id);
-    return out;
-}
-
-// Marks, beside the n-grams that are `wanted`, all that they are made of.
-std::vector<char> with_parts(const Counter& counter, std::vector<char> wanted) {
-    for (auto gram = counter.gram_count(); gram-- > 0;) {
-        const auto pair = counter.pair(gram);
-        if (wanted[gram] && prefix_of(pair) != none) wanted[prefix_of(pair)] = wanted[last_of(pair)] = 1;
-    }
-    return wanted;
-}
-
-// The `needed` n-grams in the byte order of their texts. A space sorts before every word character, so this is the
-// order of word sequences by word rank: a tree walk, children by their last word. Each level is sorted by
-// (parent's place in its level, last word's rank), then places in the walk follow from the sizes of subtrees.
-Numbers in_text_order(const Counter& counter, const std::vector<char>& needed) {
-    const auto n = counter.gram_count();
-    Numbers ids;
-    std::vector<Numbers> levels(1);
-    std::vector<std::uint8_t> level(n, 0);
-    for (std::uint32_t gram = 0; gram < n; ++gram) {
-        const auto pair = counter.pair(gram);
-        if (prefix_of(pair) != none) level[gram] = static_cast<std::uint8_t>(level[prefix_of(pair)] + 1);
-        if (!needed[gram]) continue;
-        if (level[gram] == 0) {
-            ids.push_back(last_of(pair));
-        } else {
-            if (levels.size() <= level[gram]) levels.resize(level[gram] + std::size_t{1});
-            levels[level[gram]].push_back(gram);
-        }
-    }
-    Numbers place(n, 0);  // in the sorted level; a word's is its rank
-    for (const auto word : sorted_by_bytes(counter.words(), ids)) {
-        const auto gram = counter.gram_of_word(word);
-        place[gram] = static_cast<std::uint32_t>(levels[0].size());
-        levels[0].push_back(gram);
-    }
-    struct Item {
-        std::uint64_t key;
-        std::uint32_t gram;
-    };
-    std::vector<Item> items, scratch;
-    const auto rank_bits = static_cast<unsigned>(std::bit_width(levels[0].size()));
-    for (std::size_t k = 1; k < levels.size(); ++k) {
-        items.clear();
-        for (const auto gram : levels[k]) {
-            const auto pair = counter.pair(gram);
-            items.push_back({std::uint64_t{place[prefix_of(pair)]} << rank_bits | place[last_of(pair)], gram});
-        }
-        const auto bits = rank_bits + static_cast<unsigned>(std::bit_width(levels[k - 1].size()));
-        radix_sort(items, scratch, bits, [](const Item& item) { return item.key; });
-        for (std::uint32_t i = 0; i < items.size(); ++i) {
-            levels[k][i] = items[i].gram;
-            place[items[i].gram] = i;
-        }
-    }
-    Numbers size(n, 1), next(n, 0);  // of a subtree; where the next child's subtree goes
-    for (auto k = levels.size(); k-- > 1;)
-        for (const auto gram : levels[k]) size[prefix_of(counter.pair(gram))] += size[gram];
-    Numbers out;
-    std::uint32_t total = 0;
-    for (const auto gram : levels[0]) total += size[gram];
-    out.resize(total);
-    std::uint32_t root = 0;
-    for (std::size_t k = 0; k < levels.size(); ++k) {
-        for (const auto gram : levels[k]) {
-            auto& from = k == 0 ? root : next[prefix_of(counter.pair(gram))];
-            out[from] = gram;
-            next[gram] = from + 1;
-            from += size[gram];
-        }
-    }
-    return out;
-}
-
-void append(std::vector<Byte>& text, const Strings& strings, std::uint32_t id) {
+void append(Roomy<Byte>& text, const Strings& strings, std::uint32_t id) {
     text.insert(text.end(), strings.data(id), strings.data(id) + strings.length(id));
 }
 
-void append_name(std::vector<Byte>& text, const Counter& counter, std::uint32_t gram) {
-    const auto pair = counter.pair(gram);
-    if (prefix_of(pair) == none) {
-        append(text, counter.words(), last_of(pair));
-        return;
-    }
-    append_name(text, counter, prefix_of(pair));
-    text.push_back(' ');
-    append(text, counter.words(), last_of(counter.pair(last_of(pair))));
-}
-
-void put(std::vector<std::uint64_t>& table, std::uint64_t hash, std::uint32_t id) {
+void put(Roomy<std::uint64_t>& table, std::uint64_t hash, std::uint32_t id) {
     const auto mask = table.size() - 1;
     auto at = hash & mask;
     while (table[at] != StringIndex::empty) at = (at + 1) & mask;
     table[at] = StringIndex::slot(hash, id);
 }
 
-// Of `grams` then `pieces` (both in order), leaves the ones that occur most; ties go to the earlier.
-void keep_most_frequent(const Counter& counter, Numbers& grams, Numbers& pieces, std::uint64_t most) {
-    if (grams.size() + pieces.size() <= most) return;
+// Of the kept n-grams, then `pieces`, leaves those that occur most; ties go to the earlier.
+void keep_most_frequent(const Counter& counter, Ordered& grams, Numbers& pieces, std::uint64_t most) {
     struct Item {
         std::uint64_t times;
-        std::uint64_t order;
+        std::uint64_t place;
     };
-    std::vector<Item> items;
-    for (const auto gram : grams) items.push_back({counter.gram_tally(gram).times, items.size()});
-    for (const auto piece : pieces) items.push_back({counter.piece_tally(piece).times, items.size()});
+    Roomy<Item> items;
+    const auto n = grams.gram.size();
+    for (std::size_t p = 0; p < n; ++p)
+        if (grams.kept[p]) items.push_back({counter.gram_tally(grams.gram[p]).times, p});
+    for (std::size_t i = 0; i < pieces.size(); ++i) items.push_back({counter.piece_tally(pieces[i]).times, n + i});
+    if (items.size() <= most) return;
     const auto cut = items.begin() + static_cast<std::ptrdiff_t>(most);
     std::nth_element(items.begin(), cut, items.end(), [](const Item& a, const Item& b) {
-        return a.times != b.times ? a.times > b.times : a.order < b.order;
+        return a.times != b.times ? a.times > b.times : a.place < b.place;
     });
-    std::vector<char> keep(items.size(), 0);
-    for (auto item = items.begin(); item != cut; ++item) keep[item->order] = 1;
-    const auto first_piece = grams.size();
-    const auto filter = [&](Numbers& numbers, std::size_t from) {
-        std::size_t kept = 0;
-        for (std::size_t i = 0; i < numbers.size(); ++i)
-            if (keep[from + i]) numbers[kept++] = numbers[i];
-        numbers.resize(kept);
-    };
-    filter(grams, 0);
-    filter(pieces, first_piece);
+    std::vector<char> keep(n + pieces.size(), 0);
+    for (auto item = items.begin(); item != cut; ++item) keep[item->place] = 1;
+    std::copy_n(keep.begin(), n, grams.kept.begin());
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < pieces.size(); ++i)
+        if (keep[n + i]) pieces[kept++] = pieces[i];
+    pieces.resize(kept);
 }
 
-void lay_out_words_and_grams(const Counter& counter, const Numbers& order, const Numbers& grams, Built& out) {
-    const auto n = counter.gram_count();
-    out.gram_features.assign(n, -1);
-    std::vector<char> wanted(n, 0);
-    for (const auto gram : grams) {
-        wanted[gram] = 1;
-        out.gram_features[gram] = static_cast<Id>(out.rows.size());
-        out.rows.push_back(counter.gram_tally(gram).rows);
-        append_name(out.name_text, counter, gram);
-        out.name_offsets.push_back(static_cast<Offset>(out.name_text.size()));
+// Names of the kept n-grams, and the numbers of features.
+void name(const Counter& counter, const Ordered& grams, Built& out) {
+    const auto& strings = counter.words();
+    const auto n = grams.gram.size();
+    std::size_t bytes = 0, kept = 0;
+    Roomy<std::size_t> length(n);
+    for (std::size_t p = 0; p < n; ++p) {
+        length[p] = strings.length(grams.words[grams.last[p]]);
+        if (grams.parent[p] != none) length[p] += 1 + length[grams.parent[p]];
+        if (!grams.kept[p]) continue;
+        bytes += length[p];
+        ++kept;
     }
-    wanted = with_parts(counter, std::move(wanted));
-    Numbers node(n, none);
-    Numbers long_grams;
-    for (const auto gram : order) {
-        if (!wanted[gram]) continue;
-        const auto pair = counter.pair(gram);
-        if (prefix_of(pair) != none) {
-            long_grams.push_back(gram);
-            continue;
+    if (kept > 0x7FFFFFFEu) throw std::length_error("more than 2^31 features");
+    out.gram_features.assign(counter.gram_count(), -1);
+    out.rows.reserve(kept);
+    out.name_offsets.reserve(kept + 1);
+    out.name_text.resize(bytes);
+    std::size_t end = 0;
+    for (std::size_t p = 0; p < n; ++p) {
+        if (p + 24 < n) {  // two reads that jump about; everything else here runs from front to back
+            __builtin_prefetch(&counter.gram_tally(grams.gram[p + 24]));
+            __builtin_prefetch(&out.gram_features[grams.gram[p + 24]], 1);
         }
-        node[gram] = static_cast<std::uint32_t>(out.word_features.size());
-        out.word_features.push_back(out.gram_features[gram]);
-        append(out.word_text, counter.words(), last_of(pair));
+        if (!grams.kept[p]) continue;
+        end += length[p];
+        auto at = end;  // written from its last word to its first
+        for (auto q = static_cast<std::uint32_t>(p); q != none; q = grams.parent[q]) {
+            if (q != p) out.name_text[--at] = ' ';
+            const auto word = grams.words[grams.last[q]];
+            at -= strings.length(word);
+            std::memcpy(out.name_text.data() + at, strings.data(word), strings.length(word));
+        }
+        out.name_offsets.push_back(static_cast<Offset>(end));
+        out.gram_features[grams.gram[p]] = static_cast<Id>(out.rows.size());
+        out.rows.push_back(counter.gram_tally(grams.gram[p]).rows);
+    }
+}
+
+// Words and n-grams that lead to a feature, in tables.
+void lay_out(const Counter& counter, const Ordered& grams, Built& out) {
+    const auto n = grams.gram.size();
+    auto wanted = grams.kept;
+    std::vector<char> word_wanted(grams.words.size(), 0);
+    std::size_t long_grams = 0;
+    for (auto p = n; p-- > 0;) {
+        if (!wanted[p]) continue;
+        word_wanted[grams.last[p]] = 1;
+        if (grams.parent[p] == none) continue;
+        wanted[grams.parent[p]] = 1;
+        ++long_grams;
+    }
+    Numbers word_id(grams.words.size(), none);
+    for (std::size_t rank = 0; rank < grams.words.size(); ++rank) {
+        if (!word_wanted[rank]) continue;
+        word_id[rank] = static_cast<std::uint32_t>(out.word_features.size());
+        out.word_features.push_back(out.gram_features[counter.gram_of_word(grams.words[rank])]);
+        append(out.word_text, counter.words(), grams.words[rank]);
         out.word_offsets.push_back(static_cast<Offset>(out.word_text.size()));
     }
     const auto words = static_cast<std::uint32_t>(out.word_features.size());
     out.word_table.assign(table_size(words), StringIndex::empty);
-    for (const auto gram : order)
-        if (node[gram] != none) put(out.word_table, counter.words().hash(last_of(counter.pair(gram))), node[gram]);
+    for (std::size_t rank = 0; rank < grams.words.size(); ++rank)
+        if (word_id[rank] != none) put(out.word_table, counter.words().hash(grams.words[rank]), word_id[rank]);
 
-    const auto slots = table_size(long_grams.size());
+    // N-grams wait a few turns between the fetching of their slot and the writing.
+    const auto slots = table_size(long_grams);
     out.gram_table.assign(4 * slots, none);
-    for (std::uint32_t i = 0; i < long_grams.size(); ++i) node[long_grams[i]] = words + i;
-    for (const auto gram : long_grams) {
-        const auto prefix = node[prefix_of(counter.pair(gram))], last = node[last_of(counter.pair(gram))];
-        auto at = hash_pair(pair_of(prefix, last)) & (slots - 1);
+    struct Entry {
+        GramSlot slot;
+        std::uint64_t home;
+    };
+    constexpr std::size_t turns = 16;
+    Entry waiting[turns];
+    const auto write = [&](const Entry& entry) {
+        auto at = entry.home;
         while (out.gram_table[4 * at] != none) at = (at + 1) & (slots - 1);
-        auto* slot = out.gram_table.data() + 4 * at;
-        slot[0] = prefix;
-        slot[1] = last;
-        slot[2] = node[gram];
-        slot[3] = static_cast<std::uint32_t>(out.gram_features[gram]);
+        std::memcpy(out.gram_table.data() + 4 * at, &entry.slot, sizeof(GramSlot));
+    };
+    Numbers node(n, none);
+    std::uint32_t feature = 0;
+    std::size_t count = 0;
+    for (std::size_t p = 0; p < n; ++p) {
+        const auto number = grams.kept[p] ? feature++ : none;
+        if (grams.parent[p] == none) {
+            node[p] = word_id[grams.last[p]];
+        } else if (wanted[p]) {
+            node[p] = words + static_cast<std::uint32_t>(count);
+            const GramSlot slot{node[grams.parent[p]], word_id[grams.last[p]], node[p], number};
+            const auto home = hash_pair(pair_of(slot.prefix, slot.last)) & (slots - 1);
+            __builtin_prefetch(out.gram_table.data() + 4 * home, 1);
+            auto& entry = waiting[count % turns];
+            if (count >= turns) write(entry);
+            entry = {slot, home};
+            ++count;
+        }
     }
+    for (auto i = count - std::min(count, turns); i < count; ++i) write(waiting[i % turns]);
 }
 
 void lay_out_pieces(const Counter& counter, const Numbers& pieces, Built& out) {
+    if (out.rows.size() + pieces.size() > 0x7FFFFFFEu) throw std::length_error("more than 2^31 features");
     out.first_piece = static_cast<Id>(out.rows.size());
     out.piece_features.assign(counter.pieces().size(), -1);
     out.piece_table.assign(table_size(pieces.size()), StringIndex::empty);
@@ -222,20 +163,16 @@ void lay_out_pieces(const Counter& counter, const Numbers& pieces, Built& out) {
 
 Built build(const Counter& counter, const Limits& limits) {
     const auto fits = [&](const Tally& tally) { return tally.rows >= limits.least_rows && tally.rows <= limits.most_rows; };
-    std::vector<char> kept(counter.gram_count(), 0);
-    for (std::uint32_t gram = 0; gram < counter.gram_count(); ++gram) kept[gram] = fits(counter.gram_tally(gram));
-    const auto order = in_text_order(counter, with_parts(counter, kept));
-    Numbers grams, pieces;
-    for (const auto gram : order)
-        if (kept[gram]) grams.push_back(gram);
+    auto grams = in_text_order(counter, fits);
+    Numbers pieces;
     for (std::uint32_t piece = 0; piece < counter.pieces().size(); ++piece)
         if (fits(counter.piece_tally(piece))) pieces.push_back(piece);
     pieces = sorted_by_bytes(counter.pieces(), pieces);
-    keep_most_frequent(counter, grams, pieces, limits.most_features);
+    if (limits.most_features != ~0ull) keep_most_frequent(counter, grams, pieces, limits.most_features);
 
-    if (grams.size() + pieces.size() > 0x7FFFFFFEu) throw std::length_error("more than 2^31 features");
     Built out;
-    lay_out_words_and_grams(counter, order, grams, out);
+    name(counter, grams, out);
+    lay_out(counter, grams, out);
     lay_out_pieces(counter, pieces, out);
     return out;
 }

@@ -16,19 +16,19 @@ struct Limits {
 };
 
 struct Built {
-    std::vector<Byte> name_text;
-    std::vector<Offset> name_offsets{0};
-    std::vector<Byte> word_text;
-    std::vector<Offset> word_offsets{0};
-    std::vector<std::uint64_t> word_table;
-    std::vector<Id> word_features;
-    std::vector<std::uint32_t> gram_table;  // four numbers a slot
-    std::vector<std::uint64_t> piece_table;
+    Roomy<Byte> name_text;
+    Roomy<Offset> name_offsets{0};
+    Roomy<Byte> word_text;
+    Roomy<Offset> word_offsets{0};
+    Roomy<std::uint64_t> word_table;
+    Roomy<Id> word_features;
+    Roomy<std::uint32_t> gram_table;  // four numbers a slot
+    Roomy<std::uint64_t> piece_table;
     Id first_piece = 0;
-    std::vector<std::uint32_t> rows;  // of each feature
+    Roomy<std::uint32_t> rows;  // of each feature
     // The counter's numbers -> features (-1: pruned).
-    std::vector<Id> gram_features;
-    std::vector<Id> piece_features;
+    Roomy<Id> gram_features;
+    Roomy<Id> piece_features;
 };
 
 Built build(const Counter& counter, const Limits& limits);

@@ -15,7 +15,7 @@ void refuse_more(std::size_t items) {
 }
 
 // One more of `item` in the row that begins at `row`; `place` is where it would be if it is there.
-inline void tick(std::vector<Count>& counts, std::size_t row, std::uint32_t item, std::uint32_t& place) {
+inline void tick(Roomy<Count>& counts, std::size_t row, std::uint32_t item, std::uint32_t& place) {
     const auto at = row + place;
     if (at < counts.size() && counts[at] >> 32 == item) {
         ++counts[at];
@@ -27,31 +27,36 @@ inline void tick(std::vector<Count>& counts, std::size_t row, std::uint32_t item
 
 }  // namespace
 
-std::uint32_t Strings::number(std::uint64_t hash, const Byte* data, std::size_t length) {
-    const auto mask = slots_.size() - 1;
+Strings::Slot& Strings::find_or_add(std::uint64_t hash, const Byte* data, std::size_t length) {
+    const auto tag = static_cast<std::uint32_t>(hash >> 32);
+    auto mask = slots_.size() - 1;
     auto at = hash & mask;
     for (; slots_[at].id != none; at = (at + 1) & mask) {
-        const auto& slot = slots_[at];
-        if (slot.hash == hash && this->length(slot.id) == length && std::memcmp(this->data(slot.id), data, length) == 0)
-            return slot.id;
+        auto& slot = slots_[at];
+        if (slot.tag == tag && this->length(slot.id) == length && std::memcmp(this->data(slot.id), data, length) == 0)
+            return slot;
     }
     refuse_more(size());
-    const auto id = size();
-    slots_[at] = {hash, id, 0};
+    if (too_full(hashes_.size() + 1, slots_.size())) {
+        grow();
+        mask = slots_.size() - 1;
+        for (at = hash & mask; slots_[at].id != none;) at = (at + 1) & mask;
+    }
+    slots_[at] = {tag, size(), none, none};
     hashes_.push_back(hash);
     bytes_.insert(bytes_.end(), data, data + length);
     offsets_.push_back(bytes_.size());
-    if (2 * hashes_.size() > slots_.size()) grow();
-    return id;
+    return slots_[at];
 }
 
 void Strings::grow() {
-    std::vector<Slot> larger(slots_.size() * 2);
+    Roomy<Slot> larger(slots_.size() * 2);
     const auto mask = larger.size() - 1;
-    for (std::uint32_t id = 0; id < size(); ++id) {
-        auto at = hashes_[id] & mask;
+    for (const auto& slot : slots_) {
+        if (slot.id == none) continue;
+        auto at = hashes_[slot.id] & mask;
         while (larger[at].id != none) at = (at + 1) & mask;
-        larger[at] = {hashes_[id], id, 0};
+        larger[at] = slot;
     }
     slots_.swap(larger);
 }
@@ -63,10 +68,13 @@ std::uint32_t Counter::new_gram(std::uint64_t pair) {
     return static_cast<std::uint32_t>(pairs_.size() - 1);
 }
 
-std::uint32_t Counter::word(std::uint64_t hash, const Byte* data, std::size_t length) {
-    const auto id = words_.number(hash, data, length);
-    if (id == gram_of_word_.size()) gram_of_word_.push_back(new_gram(pair_of(none, id)));
-    return gram_of_word_[id];
+Strings::Slot& Counter::word(std::uint64_t hash, const Byte* data, std::size_t length) {
+    auto& slot = words_.find_or_add(hash, data, length);
+    if (slot.value == none) {
+        slot.value = new_gram(pair_of(none, slot.id));
+        gram_of_word_.push_back(slot.value);
+    }
+    return slot;
 }
 
 Counter::Slot& Counter::gram(std::uint64_t pair, std::uint64_t hash) {
@@ -74,7 +82,7 @@ Counter::Slot& Counter::gram(std::uint64_t pair, std::uint64_t hash) {
     auto at = hash & mask;
     for (; slots_[at].gram != none; at = (at + 1) & mask)
         if (slots_[at].pair == pair) return slots_[at];
-    if (2 * (used_ + 1) > slots_.size()) {
+    if (too_full(used_ + 1, slots_.size())) {
         grow();
         mask = slots_.size() - 1;
         for (at = hash & mask; slots_[at].gram != none;) at = (at + 1) & mask;
@@ -85,7 +93,7 @@ Counter::Slot& Counter::gram(std::uint64_t pair, std::uint64_t hash) {
 }
 
 void Counter::grow() {
-    std::vector<Slot> larger(slots_.size() * 2);
+    Roomy<Slot> larger(slots_.size() * 2);
     const auto mask = larger.size() - 1;
     for (const auto& slot : slots_) {
         if (slot.gram == none) continue;
@@ -101,9 +109,9 @@ void Counter::count_words(const Byte* begin, const Byte* end, CountedRows& out, 
                 [&](std::uint64_t hash) { words_.prefetch(hash); });
     row_words_.clear();
     for (const auto& found : scanned_.words) {
-        const auto gram = word(found.hash, scanned_.at(found), found.length);
-        row_words_.push_back(gram);
-        tick(out.counts, row, gram, gram_tallies_[gram].place);
+        auto& slot = word(found.hash, scanned_.at(found), found.length);
+        row_words_.push_back(slot.value);
+        tick(out.counts, row, slot.value, slot.place);
     }
     row_grams_ = row_words_;
     for (std::size_t order = 2; order <= settings_.ngrams && order <= row_words_.size(); ++order) {
@@ -114,13 +122,14 @@ void Counter::count_words(const Byte* begin, const Byte* end, CountedRows& out, 
             const auto pair = pair_at(i);
             auto& slot = gram(pair, hash_pair(pair));
             tick(out.counts, row, slot.gram, slot.place);
+            __builtin_prefetch(&gram_tallies_[slot.gram], 1);  // for the end of the row
             row_grams_[i] = slot.gram;
         }
     }
 }
 
 std::uint32_t Counter::piece(std::uint64_t hash, const Byte* data, std::size_t length) {
-    const auto id = pieces_.number(hash, data, length);
+    const auto id = pieces_.find_or_add(hash, data, length).id;
     if (id == piece_tallies_.size()) piece_tallies_.emplace_back();
     return id;
 }
@@ -131,7 +140,7 @@ void Counter::count_pieces(const Byte* begin, const Byte* end, CountedRows& out,
         const auto* data = scanned_.at(found);
         const auto known = cached_.size();
         const bool cache = found.length <= longest_cached;
-        const auto id = cache ? cached_.number(found.hash, data, found.length) : none;
+        const auto id = cache ? cached_.find_or_add(found.hash, data, found.length).id : none;
         row_pieces_.clear();
         if (!cache || id == known) {
             point_starts(data, found.length, starts_);
@@ -156,6 +165,8 @@ void Counter::count_pieces(const Byte* begin, const Byte* end, CountedRows& out,
 
 CountedRows Counter::add(const Byte* bytes, const Offset* offsets, Offset rows, bool keep_rows) {
     CountedRows out;
+    // Address space, not memory: only what is written becomes real, and growing by copies is spared.
+    if (keep_rows) out.counts.reserve(static_cast<std::size_t>(offsets[rows] - offsets[0]) / 3);
     for (Offset i = 0; i < rows; ++i) {
         const auto row = out.counts.size();
         if (settings_.ngrams > 0) count_words(bytes + offsets[i], bytes + offsets[i + 1], out, row);
@@ -186,7 +197,7 @@ Renumbering Counter::merge(const Counter& other) {
         const auto last = static_cast<std::uint32_t>(other.pairs_[i]);
         std::uint32_t here;
         if (prefix == none) {
-            here = word(other.words_.hash(last), other.words_.data(last), other.words_.length(last));
+            here = word(other.words_.hash(last), other.words_.data(last), other.words_.length(last)).value;
         } else {  // both parts came before it, so they have been renumbered
             const auto pair = pair_of(out.grams[prefix], out.grams[last]);
             here = gram(pair, hash_pair(pair)).gram;

@@ -20,26 +20,27 @@ namespace xtrellis::text {
 // Distinct byte strings, numbered as they come.
 class Strings {
 public:
+    struct Slot {
+        std::uint32_t tag = 0;  // high half of the hash
+        std::uint32_t id = none;
+        std::uint32_t value = none;  // for the owner, kept where the probe has just been
+        std::uint32_t place = none;
+    };
     Strings() : slots_(1024), offsets_{0} {}
     std::uint32_t size() const { return static_cast<std::uint32_t>(hashes_.size()); }
     std::uint64_t hash(std::uint32_t i) const { return hashes_[i]; }
     const Byte* data(std::uint32_t i) const { return bytes_.data() + offsets_[i]; }
     std::size_t length(std::uint32_t i) const { return offsets_[i + 1] - offsets_[i]; }
+    // The slot of a string; a new one gets the next number. Valid until the next call.
+    Slot& find_or_add(std::uint64_t hash, const Byte* data, std::size_t length);
     void prefetch(std::uint64_t hash) const { __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]); }
-    // The number of a string; a new one gets the next.
-    std::uint32_t number(std::uint64_t hash, const Byte* data, std::size_t length);
 
 private:
-    struct Slot {
-        std::uint64_t hash = 0;
-        std::uint32_t id = none;
-        std::uint32_t unused = 0;
-    };
     void grow();
-    std::vector<Slot> slots_;
-    std::vector<std::uint64_t> hashes_;
-    std::vector<std::size_t> offsets_;
-    std::vector<Byte> bytes_;
+    Roomy<Slot> slots_;
+    Roomy<std::uint64_t> hashes_;
+    Roomy<std::size_t> offsets_;
+    Roomy<Byte> bytes_;
 };
 
 // Items are n-grams of words, or character pieces: `piece_bit` in an item's number tells.
@@ -54,13 +55,13 @@ struct Tally {
 // A block's rows: `offsets` into `counts`, whose high half is an item's number.
 struct CountedRows {
     std::vector<Offset> offsets{0};
-    std::vector<Count> counts;
+    Roomy<Count> counts;
 };
 
 // Where another counter's items went.
 struct Renumbering {
-    std::vector<std::uint32_t> grams;
-    std::vector<std::uint32_t> pieces;
+    Roomy<std::uint32_t> grams;
+    Roomy<std::uint32_t> pieces;
 };
 
 class Counter {
@@ -90,7 +91,7 @@ private:
     };
     void count_words(const Byte* begin, const Byte* end, CountedRows& out, std::size_t row);
     void count_pieces(const Byte* begin, const Byte* end, CountedRows& out, std::size_t row);
-    std::uint32_t word(std::uint64_t hash, const Byte* data, std::size_t length);
+    Strings::Slot& word(std::uint64_t hash, const Byte* data, std::size_t length);
     Slot& gram(std::uint64_t pair, std::uint64_t hash);
     std::uint32_t new_gram(std::uint64_t pair);
     std::uint32_t piece(std::uint64_t hash, const Byte* data, std::size_t length);
@@ -99,13 +100,13 @@ private:
     Settings settings_;
     Strings words_;
     std::vector<std::uint32_t> gram_of_word_;
-    std::vector<Slot> slots_;  // n-grams of two words and more
+    Roomy<Slot> slots_;  // n-grams of two words and more
     std::size_t used_ = 0;
-    std::vector<std::uint64_t> pairs_;
-    std::vector<Tally> gram_tallies_;
+    Roomy<std::uint64_t> pairs_;
+    Roomy<Tally> gram_tallies_;
 
     Strings pieces_;
-    std::vector<Tally> piece_tallies_;
+    Roomy<Tally> piece_tallies_;
     Strings cached_;  // words already cut into pieces …
     std::vector<std::size_t> cached_ends_;
     std::vector<std::uint32_t> cached_pieces_;  // … and these are the pieces

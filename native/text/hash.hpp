@@ -36,10 +36,13 @@ inline std::uint64_t hash_pair(std::uint64_t pair) {
     return fold_product(pair ^ 0x8BB84B93962EACC9ull, 0x9E3779B97F4A7C15ull);
 }
 
-// Slots for `count` entries: a power of two, at most half full, never zero.
+// True if a table of `size` slots should not take `count` entries: at most three quarters are used.
+inline bool too_full(std::uint64_t count, std::uint64_t size) { return 4 * count > 3 * size; }
+
+// Slots for `count` entries: a power of two, with an empty one.
 inline std::uint64_t table_size(std::uint64_t count) {
     std::uint64_t size = 2;
-    while (size < 2 * count) size *= 2;
+    while (too_full(count, size)) size *= 2;
     return size;
 }
 

@@ -18,10 +18,12 @@ EVERY = [c for c in range(sys.maxunicode + 1) if not 0xD800 <= c <= 0xDFFF]
 
 
 def is_word(char: str) -> bool:
+    """Python's `\\w`."""
     return char == "_" or char.isalnum()
 
 
 def is_mark(char: str) -> bool:
+    """May continue a word, never begins one."""
     return unicodedata.category(char)[0] == "M" and not is_word(char)
 
 
@@ -29,6 +31,29 @@ def fold(text: str) -> str:
     """Compatibility forms replaced, combining marks removed."""
     bare = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
     return unicodedata.normalize("NFC", bare)
+
+
+def composing() -> set[str]:
+    """Characters that NFC may merge with the one before them."""
+    found = {chr(c) for c in range(0x1160, 0x1200)}  # Hangul vowels and finals
+    for c in EVERY:
+        parts = unicodedata.decomposition(chr(c)).split()
+        if len(parts) == 2 and not parts[0].startswith("<"):
+            found.add(chr(int(parts[1], 16)))
+    return found
+
+
+COMPOSING = composing()
+
+
+def may_change(char: str) -> bool:
+    """False if NFC never touches `char`, whatever is around it. Unassigned ones may change in a later Unicode."""
+    return (
+        unicodedata.category(char)[0] == "M"
+        or unicodedata.category(char) == "Cn"
+        or char in COMPOSING
+        or unicodedata.normalize("NFC", char) != char
+    )
 
 
 def ranges(holds: Callable[[str], bool]) -> list[int]:
@@ -81,6 +106,7 @@ def render() -> str:
         "word_ranges": ranges(is_word),
         "mark_ranges": ranges(is_mark),
         "space_ranges": ranges(str.isspace),
+        "unstable_ranges": ranges(may_change),
         "lower_runs": lower_runs,
         "lower_other": lower_other,
         "fold_runs": fold_runs,

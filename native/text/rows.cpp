@@ -7,14 +7,18 @@
 namespace xtrellis::text {
 
 void sort_counts(std::vector<Count>& counts, std::vector<Count>& scratch) {
-    if (counts.size() < 1500) {
+    if (counts.size() < 48) {
         std::sort(counts.begin(), counts.end());
         return;
     }
     Count largest = 0;
     for (const auto count : counts) largest = std::max(largest, count);
     const auto bits = static_cast<unsigned>(std::bit_width(largest >> 32));
-    radix_sort(counts, scratch, bits, [](Count count) { return count >> 32; });
+    const auto feature = [](Count count) { return count >> 32; };
+    if (counts.size() < 2000)
+        radix_sort<8>(counts, scratch, bits, feature);
+    else
+        radix_sort<11>(counts, scratch, bits, feature);
 }
 
 void append_row(const std::vector<Count>& counts, const float* idf, const Settings& settings, Rows& rows) {

@@ -1,10 +1,13 @@
 // Counted features of one text -> one sparse tf-idf row. Used by both ways to a matrix, so that they agree bit by bit.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/csr.hpp"
+#include "core/roomy.hpp"
 #include "text/settings.hpp"
 
 namespace xtrellis::text {
@@ -15,33 +18,36 @@ inline Count count_of(std::uint32_t feature, std::uint32_t times) { return std::
 
 struct Rows {
     std::vector<Offset> offsets{0};
-    std::vector<Id> ids;
-    std::vector<float> values;
+    Roomy<Id> ids;
+    Roomy<float> values;
 };
 
-// Ascending order; radix passes for the long, std::sort for the short.
+// By feature; radix passes for the long, std::sort for the short.
 void sort_counts(std::vector<Count>& counts, std::vector<Count>& scratch);
 
 // Appends one row. `counts` are sorted; neighbours with the same feature are added up.
 void append_row(const std::vector<Count>& counts, const float* idf, const Settings& settings, Rows& rows);
 
-// Sort `items` by the low `bits` bits of their `key`, stably, 11 bits a pass.
-template <class T, class Key>
-void radix_sort(std::vector<T>& items, std::vector<T>& scratch, unsigned bits, Key key) {
-    constexpr unsigned digit = 11;
-    scratch.resize(items.size());
-    for (unsigned shift = 0; shift < bits; shift += digit) {
-        std::size_t places[1u << digit] = {};
-        for (const auto& item : items) ++places[(key(item) >> shift) & ((1u << digit) - 1)];
-        std::size_t sum = 0;
+// Sort `items` by the low `bits` bits of their `key`, stably, `Digit` bits a pass.
+template <unsigned Digit, class Items, class Key>
+void radix_sort(Items& items, Items& scratch, unsigned bits, Key key) {
+    constexpr std::size_t radix = std::size_t{1} << Digit;
+    if (scratch.size() < items.size()) scratch.resize(items.size());
+    auto *from = items.data(), *to = scratch.data();
+    const auto n = items.size();
+    for (unsigned shift = 0; shift < bits; shift += Digit) {
+        std::uint32_t places[radix] = {};
+        for (std::size_t i = 0; i < n; ++i) ++places[(key(from[i]) >> shift) & (radix - 1)];
+        std::uint32_t sum = 0;
         for (auto& place : places) {
             const auto here = place;
             place = sum;
             sum += here;
         }
-        for (const auto& item : items) scratch[places[(key(item) >> shift) & ((1u << digit) - 1)]++] = item;
-        items.swap(scratch);
+        for (std::size_t i = 0; i < n; ++i) to[places[(key(from[i]) >> shift) & (radix - 1)]++] = from[i];
+        std::swap(from, to);
     }
+    if (from != items.data()) std::copy(from, from + n, items.data());
 }
 
 }  // namespace xtrellis::text

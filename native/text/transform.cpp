@@ -75,6 +75,12 @@ Rows transform(const Byte* bytes, const Offset* offsets, Offset rows, const Voca
                const Settings& settings) {
     Rows out;
     out.offsets.reserve(static_cast<std::size_t>(rows) + 1);
+    // Address space, not memory: only what is written becomes real.
+    const auto guess = static_cast<std::size_t>(offsets[rows] - offsets[0]) / 3;
+    if (rows > 1) {
+        out.ids.reserve(guess);
+        out.values.reserve(guess);
+    }
     Reader reader(vocabulary, settings);
     for (Offset i = 0; i < rows; ++i) reader.read(bytes + offsets[i], bytes + offsets[i + 1], out);
     return out;

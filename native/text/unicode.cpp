@@ -1,5 +1,7 @@
 #include "text/unicode.hpp"
 
+#include <cstring>
+#include <iterator>
 #include <map>
 #include <span>
 
@@ -53,6 +55,28 @@ const PointMap<std::uint8_t>& point_classes() {
         return map;
     }();
     return classes;
+}
+
+bool surely_normal(const Byte* p, const Byte* end) {
+    static const auto unstable = [] {
+        PointMap<std::uint8_t> map;
+        for (std::size_t i = 0; i < std::size(unstable_ranges); i += 2)
+            for (Point point = unstable_ranges[i]; point <= unstable_ranges[i + 1]; ++point) map.set(point, 1);
+        return map;
+    }();
+    while (p < end) {
+        std::uint64_t eight;
+        if (end - p >= 8 && (std::memcpy(&eight, p, 8), (eight & 0x8080808080808080ull) == 0)) {
+            p += 8;
+        } else if (*p < 0xCC) {  // below U+0300 nothing changes; bytes inside a code point are below too
+            ++p;
+        } else {
+            const auto [point, length] = decode(p, end);
+            if (unstable[point]) return false;
+            p += length;
+        }
+    }
+    return true;
 }
 
 Rewriting::Rewriting(bool lowercase, bool fold_accents) {

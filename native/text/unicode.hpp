@@ -44,6 +44,10 @@ const char* tables_version();
 const PointMap<std::uint8_t>& point_classes();
 inline Class class_of(const PointMap<std::uint8_t>& classes, Point point) { return static_cast<Class>(classes[point]); }
 
+// True if NFC leaves the text as it is for sure: none of its code points ever changes or combines with the one before.
+// (False for most texts with combining marks; those are looked at one by one.)
+bool surely_normal(const Byte* p, const Byte* end);
+
 // How a text is rewritten before it is cut into words: each code point becomes 0, 1 or more others.
 class Rewriting {
 public:

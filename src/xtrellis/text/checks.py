@@ -18,6 +18,7 @@ class rows_or_share(Check):  # noqa: N801 - reads as a word in a declaration
     requirement = "an integer ≥ 1 (a number of texts) or a float from 0.0 to 1.0 (a share of them)"
 
     def holds(self, value: Any) -> bool:
+        """True for a count or a share."""
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             return False
         if isinstance(value, numbers.Integral):
@@ -25,6 +26,7 @@ class rows_or_share(Check):  # noqa: N801 - reads as a word in a declaration
         return not math.isnan(value) and 0.0 <= float(value) <= 1.0
 
     def read(self, text: str) -> int | float:
+        """`3` is a count, `3.0` would be a share."""
         try:
             return int(text.replace("_", ""))
         except ValueError:
@@ -37,6 +39,7 @@ class char_range(Check):  # noqa: N801
     requirement = f'a string such as "3-5" or "4", from 1 to {LONGEST_CHAR_NGRAM} characters'
 
     def holds(self, value: Any) -> bool:
+        """True for `"a-b"` with a ≤ b, or one length."""
         if not isinstance(value, str) or not re.fullmatch(r"[0-9]{1,2}(-[0-9]{1,2})?", value):
             return False
         shortest, longest = char_lengths(value)

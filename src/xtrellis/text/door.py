@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._native import text as native
 from ..errors import InputError
 from ..types import Int64
 
@@ -31,11 +33,12 @@ def as_texts(texts: Any) -> Sequence[str]:
         if not isinstance(texts, Iterable):
             raise InputError(f"texts must be a list of strings; got {type(texts).__name__}")
         texts = list(texts)
-    if not set(map(type, texts)) <= {str}:
+    checked: Sequence[str] = texts
+    if not set(map(type, checked)) <= {str}:
         for i, item in enumerate(texts):
             if not isinstance(item, str):
                 raise InputError(f"texts must be strings; item {i} is {item!r:.60} ({type(item).__name__})")
-    return texts
+    return checked
 
 
 def blocks(texts: Sequence[str], threads: int) -> list[Block]:
@@ -53,16 +56,20 @@ def blocks(texts: Sequence[str], threads: int) -> list[Block]:
 
 def encode(texts: Sequence[str]) -> tuple[bytes, Int64]:
     """UTF-8 of all texts end to end, and where each one begins."""
+    blob, offsets = _join(texts)
+    if not native.surely_normal(blob):
+        changed = [text if text.isascii() else normal(text) for text in texts]
+        if any(map(operator.is_not, changed, texts)):
+            blob, offsets = _join(changed)
+    return blob, offsets
+
+
+def _join(texts: Sequence[str]) -> tuple[bytes, Int64]:
+    try:
+        encoded = list(map(str.encode, texts))
+    except UnicodeEncodeError:
+        encoded = [encode_one(text) for text in texts]
     offsets = np.zeros(len(texts) + 1, np.int64)
-    joined = "".join(texts)
-    if joined.isascii():
-        np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), out=offsets[1:])
-        return joined.encode("ascii"), offsets
-    # A piece of an NFC text is NFC, so one look at all of them is enough.
-    if not unicodedata.is_normalized("NFC", joined):
-        texts = [normal(text) for text in texts]
-    del joined
-    encoded = [encode_one(text) for text in texts]
     np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
     return b"".join(encoded), offsets
 

@@ -192,7 +192,7 @@ class Vectorizer(Configured, Storable):
         counted = self._run(count, texts, "counting words")
         total, *others = counters
         renumberings = [total.merge(other) for other in others]
-        limit = 2**63 if self.max_features is None else int(self.max_features)
+        limit = 2**64 - 1 if self.max_features is None else int(self.max_features)
         built = total.build(least, most, limit)
         if not len(built["rows"]):
             raise InputError(
