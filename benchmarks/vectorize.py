@@ -13,9 +13,10 @@ import statistics
 import time
 from collections.abc import Callable
 
-from common import record, texts
+from common import record
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from xtrellis.data import shared
 from xtrellis.text import Vectorizer
 
 
@@ -32,7 +33,7 @@ def main() -> None:
     args = parser.parse_args()
     print(f"{'data':<15}{'work':<15}{'engine':<12}{'threads':>7}{'s':>8}{'MB/s':>8}{'cpu MB/s':>10}{'x sklearn':>11}")
     for name in args.data:
-        rows = texts(name)
+        rows = shared(name).texts
         size = sum(len(text.encode()) for text in rows) / 1e6
         engines = {
             ("sklearn", 1): TfidfVectorizer(ngram_range=(1, 2)),

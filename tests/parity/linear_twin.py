@@ -9,7 +9,7 @@ def route(Y, tree):
     """For every node: {row: children of the node that hold a label of the row}; the root also gets label-less rows."""
     owner, node_slot = tree.owner, tree.node_slot
     offsets, slots = tree.label_slots
-    out = [dict() for _ in range(tree.n_nodes)]
+    out = [{} for _ in range(tree.n_nodes)]
     for row in range(Y.shape[0]):
         labels = Y.indices[Y.indptr[row] : Y.indptr[row + 1]]
         if not len(labels):

@@ -1,4 +1,4 @@
-"""What is known of labels before any model: how often they occur, what their rows look like, how likely each is seen."""
+"""What is known of labels before any model: how often they occur, what their rows look like, how likely one is seen."""
 
 from .frequency import label_frequency
 from .propensity import inverse_propensity, propensity_constants

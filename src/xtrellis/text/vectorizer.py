@@ -90,7 +90,7 @@ class Vectorizer(Configured, Storable):
             raise InputError(f"text must be a string; got {type(text).__name__}")
         blob = door.encode_one(door.normal(text))
         offsets, ids, values = vocabulary.native.transform_one(blob, self._settings())
-        return assemble(values, ids, offsets, (1, self.n_features))
+        return for_scipy(assemble(values, ids, offsets, (1, self.n_features)))
 
     def explain(self, text: str) -> list[tuple[int, int, tuple[int, ...]]]:
         """Where features are: (start, end, features) for each span `text[start:end]` that is one, in order."""
@@ -209,7 +209,7 @@ class Vectorizer(Configured, Storable):
         n_features = self.n_features
         if len(blocks) == 1:
             offsets, ids, values = blocks[0]
-            return assemble(values, ids, offsets, (len(offsets) - 1, n_features))
+            return for_scipy(assemble(values, ids, offsets, (len(offsets) - 1, n_features)))
         rows, nnz = sum(len(b[0]) - 1 for b in blocks), sum(len(b[1]) for b in blocks)
         indptr, indices, data = np.zeros(rows + 1, np.int64), np.empty(nnz, np.int32), np.empty(nnz, np.float32)
         row = at = 0
