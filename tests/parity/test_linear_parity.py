@@ -111,7 +111,7 @@ def test_children_in_lock_step_equal_children_alone():
     """Sharing rows, order and vectors must not mix the classifiers: each is the optimum of its own problem."""
     X, Y = problem(n=70, d=30, n_labels=37, seed=6)
     model = LinearTree(index=FlatTree(), tolerance=1e-4, max_epochs=5000, prune=0.0, threads=1).fit(X, Y)
-    W, biases = twin.dense_weights(model.weights)
+    W, biases = twin.dense_weights(model.trees[0])
     dense = X.toarray().astype(np.float64)
     for label in (0, 15, 16, 36):
         y = np.where(Y.toarray()[:, label] > 0, 1.0, -1.0)
@@ -124,10 +124,10 @@ def test_children_in_lock_step_equal_children_alone():
 def test_pruning_drops_what_is_small_and_nothing_else():
     X, Y = problem(n=70, d=30, n_labels=5, seed=8)
     whole = LinearTree(index=FlatTree(), prune=0.0).fit(X, Y)
-    full, _ = twin.dense_weights(whole.weights)
-    kept, _ = twin.dense_weights(LinearTree(index=FlatTree(), prune=0.3).fit(X, Y).weights)
+    full, _ = twin.dense_weights(whole.trees[0])
+    kept, _ = twin.dense_weights(LinearTree(index=FlatTree(), prune=0.3).fit(X, Y).trees[0])
     np.testing.assert_array_equal(kept, np.where(np.abs(full) >= np.float32(0.3), full, 0))
-    few, _ = twin.dense_weights(LinearTree(index=FlatTree(), prune=0.0, max_weights=4).fit(X, Y).weights)
+    few, _ = twin.dense_weights(LinearTree(index=FlatTree(), prune=0.0, max_weights=4).fit(X, Y).trees[0])
     for label in range(5):
         largest = np.argsort(-np.abs(full[:, label]), kind="stable")[:4]
         assert set(np.flatnonzero(few[:, label])) == set(largest)
@@ -141,7 +141,7 @@ def test_beam_search_is_the_twins(transform, beam):
     top = model.fit(X, Y).predict(X, k=7)
     dense = X.toarray().astype(np.float64)
     for row in range(0, 120, 7):
-        labels, scores = twin.beam_search(model.weights, dense[row], beam, 7)
+        labels, scores = twin.beam_search(model.trees[0], dense[row], beam, 7)
         np.testing.assert_allclose(top.scores[row][: len(scores)], scores, rtol=2e-4, atol=1e-12)
         if np.diff(scores).size == 0 or (-np.diff(scores)).min() > 1e-5:
             assert top.labels[row][: len(labels)].tolist() == labels

@@ -1,5 +1,6 @@
 """Sparse linear classifiers over label trees."""
 
 from .model import LinearTree
+from .packed import PackedTree
 
-__all__ = ["LinearTree"]
+__all__ = ["LinearTree", "PackedTree"]

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .. import progress
-from .._native import search as native
 from ..arrays import as_features, as_labels
 from ..checks import choice, flag, integer, number, part
 from ..config import param
@@ -16,11 +13,12 @@ from ..errors import InputError, StoreError
 from ..index import BalancedTree, Index, LabelTree
 from ..labels import LabelSpace
 from ..model import Model, check_k
-from ..parallel import run, spans, thread_count
-from ..store import State
+from ..rng import key
+from ..store import State, Storable
 from ..types import TopK
+from .packed import TRANSFORMS, PackedTree
+from .search import search
 from .training import LOSSES, Routes, SolverSettings, train_blocks
-from .weights import TRANSFORMS, PackedWeights
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -46,28 +44,28 @@ class LinearTree(Model):
     )
     normalize_label_rows: bool = param(flag(), "rows with many labels count less in the labels' vectors", default=False)
     transform: str = param(choice(*TRANSFORMS), "how a margin becomes a score", default="l3-hinge")
+    n_trees: int = param(integer(at_least=1), "trees with different seeds, averaged", default=1)
     beam: int = param(integer(at_least=1), "nodes a level that search keeps", default=10)
     seed: int = param(integer(at_least=0), "makes everything random repeatable", default=0)
     threads: int | None = param(integer(at_least=1, or_none=True), "threads; None for all cores", default=None)
 
-    _weights: PackedWeights | None = None
+    _trees: tuple[PackedTree, ...] = ()
 
     @property
     def fitted(self) -> bool:
         """True after `fit` or loading."""
-        return self._weights is not None
+        return bool(self._trees)
 
     @property
-    def weights(self) -> PackedWeights:
-        """The trained weights."""
+    def trees(self) -> tuple[PackedTree, ...]:
+        """The trained trees, one or more."""
         self._require_fitted()
-        assert self._weights is not None  # for type checkers
-        return self._weights
+        return self._trees
 
     @property
     def tree(self) -> LabelTree:
-        """The label tree."""
-        return self.weights.tree
+        """The label tree (of several, the first)."""
+        return self.trees[0].tree
 
     @property
     def n_labels(self) -> int:
@@ -85,9 +83,22 @@ class LinearTree(Model):
         labels = LabelSpace(
             X, Y, features=label_features, normalize_rows=self.normalize_label_rows, threads=self.threads
         )
-        tree = self.index.build(labels, seed=self.seed)
+        self._trees = tuple(
+            self._grow(labels, key(self.seed, "tree", i) if i else self.seed) for i in range(self.n_trees)
+        )
+        return self
+
+    def _grow(self, labels: LabelSpace, seed: int) -> PackedTree:
+        """One tree: built, trained, packed."""
+        X, Y = labels.X, labels.Y
+        tree = self.index.build(labels, seed=seed)
         progress.note(f"label tree: {', '.join(f'{name} {value}' for name, value in tree.describe().items())}")
-        settings = SolverSettings(
+        routes = Routes.by_labels(Y, tree)
+        blocks = train_blocks(X, tree, routes, self._solver(), seed=seed, threads=self.threads)
+        return PackedTree.pack(tree, blocks, int(X.shape[1]), self.transform)
+
+    def _solver(self) -> SolverSettings:
+        return SolverSettings(
             loss=self.loss,
             cost_positive=self.cost * self.positive_weight,
             cost_negative=self.cost,
@@ -97,48 +108,29 @@ class LinearTree(Model):
             prune=self.prune,
             max_weights=self.max_weights or 0,
         )
-        blocks = train_blocks(X, tree, Routes.by_labels(Y, tree), settings, seed=self.seed, threads=self.threads)
-        self._weights = PackedWeights.pack(tree, blocks, int(X.shape[1]), self.transform)
-        return self
 
     def predict(self, X: Any, k: int = 10) -> TopK:
-        """The k best labels of each row, by beam search."""
-        weights, k = self.weights, check_k(k)
-        X = as_features(X, n_features=weights.n_features)
-        n = int(X.shape[0])
-        width = min(k, weights.tree.n_labels)
-        labels, scores = np.empty((n, width), np.int32), np.empty((n, width), np.float32)
-        if n == 1:
-            native.single(weights.native, X.indices, X.data, self.beam, labels[0], scores[0])
-            return TopK(labels, scores, weights.tree.n_labels)
-
-        def search(span: tuple[int, int]) -> None:
-            native.batch(weights.native, X.indptr, X.indices, X.data, X.shape[1], *span, self.beam, labels, scores)
-
-        threads = thread_count(self.threads)
-        pieces = spans(n, max(threads, -(-n // 8192)), at_least=64)
-        with progress.step("searching", total=n, unit="rows") as advance:
-            run(search, pieces, threads=threads, done=lambda i: advance(pieces[i][1] - pieces[i][0]))
-        return TopK(labels, scores, weights.tree.n_labels)
+        """The k best labels of each row; several trees are averaged."""
+        trees, k = self.trees, check_k(k)
+        X = as_features(X, n_features=trees[0].n_features)
+        return search(trees, X, k, beam=self.beam, threads=self.threads)
 
     def to_state(self) -> State:
         """For the store."""
-        weights = self.weights
-        return State(
-            meta={"n_features": weights.n_features, "n_labels": weights.tree.n_labels},
-            arrays=dict(weights.arrays),
-            parts={"tree": weights.tree},
-        )
+        parts: dict[str, Storable] = {f"tree{i}": tree for i, tree in enumerate(self.trees)}
+        return State(meta={"n_trees": len(self.trees)}, parts=parts)
 
     @classmethod
     def from_state(cls, params: Mapping[str, Any], state: State) -> Self:
         """From the store."""
         model = cls(**params)
-        tree = state.parts["tree"]
-        if not isinstance(tree, LabelTree):
-            raise StoreError("a LinearTree needs a part 'tree' that is a LabelTree")
-        n_features = state.meta["n_features"]
-        if not isinstance(n_features, int) or not 0 <= n_features < 2**31:
-            raise StoreError(f"n_features must be a number from 0 to 2147483647; got {n_features!r}")
-        model._weights = PackedWeights(tree, state.arrays, n_features, model.transform)
+        trees = [state.parts[f"tree{i}"] for i in range(len(state.parts))]
+        if not trees or len(trees) != state.meta.get("n_trees"):
+            raise StoreError(f"a LinearTree needs as many parts as it has trees; got {len(trees)}")
+        packed = tuple(tree for tree in trees if isinstance(tree, PackedTree))
+        if len(packed) != len(trees):
+            raise StoreError("the parts of a LinearTree must be PackedTrees")
+        if len({(tree.n_features, tree.tree.n_labels) for tree in packed}) != 1:
+            raise StoreError("the trees of a LinearTree must agree in their numbers of features and labels")
+        model._trees = packed
         return model

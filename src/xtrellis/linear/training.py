@@ -12,7 +12,7 @@ from ..index import LabelTree
 from ..parallel import run
 from ..rng import key
 from ..types import Csr, Int32, Int64
-from .weights import MAX_BLOCK, TrainedBlock
+from .packed import MAX_BLOCK, TrainedBlock
 
 LOSSES = {"squared-hinge": 0, "logistic": 1}
 

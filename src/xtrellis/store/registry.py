@@ -11,6 +11,7 @@ from .state import Storable
 CLASSES = {
     "LabelTree": "xtrellis.index:LabelTree",
     "LinearTree": "xtrellis.linear:LinearTree",
+    "PackedTree": "xtrellis.linear.packed:PackedTree",
     "Tagger": "xtrellis.tagger:Tagger",
     "Vectorizer": "xtrellis.text:Vectorizer",
 }

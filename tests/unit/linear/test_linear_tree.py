@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import xtrellis as xt
-from xtrellis.linear import LinearTree
+from xtrellis.arrays import as_features
+from xtrellis.linear import LinearTree, PackedTree
+from xtrellis.linear.search import search_tree
 
 
 def data(n=80, d=30, n_labels=25, seed=0):
@@ -104,8 +106,8 @@ def test_bad_input_is_named():
 @pytest.mark.parametrize("threads", [2, 7])
 def test_the_model_does_not_depend_on_threads(threads):
     X, Y = data(n=300, n_labels=300)
-    one = LinearTree(index=xt.BalancedTree(max_leaf=20), threads=1).fit(X, Y).to_state()
-    many = LinearTree(index=xt.BalancedTree(max_leaf=20), threads=threads).fit(X, Y).to_state()
+    one = LinearTree(index=xt.BalancedTree(max_leaf=20), threads=1).fit(X, Y).trees[0]
+    many = LinearTree(index=xt.BalancedTree(max_leaf=20), threads=threads).fit(X, Y).trees[0]
     for name, array in one.arrays.items():
         np.testing.assert_array_equal(array, many.arrays[name])
 
@@ -116,7 +118,7 @@ def test_hostile_weights_never_leave_the_arrays(seed):
     """Damage inside the blocks is not looked for when a model is opened: search must survive it."""
     X, Y = data(n=40, n_labels=30)
     model = LinearTree(index=xt.BalancedTree(max_leaf=8, arity=4)).fit(X, Y)
-    state = model.to_state()
+    state = model.trees[0].to_state()
     rng = np.random.default_rng(seed)
     arrays = {name: array.copy() for name, array in state.arrays.items()}
     for name in ("features", "starts", "entry_children", "values", "biases"):
@@ -124,16 +126,29 @@ def test_hostile_weights_never_leave_the_arrays(seed):
         at = rng.integers(0, len(raw), 20)
         raw[at] = rng.integers(0, 256, 20)
     state.arrays = arrays
-    again = LinearTree.from_state({}, state)
-    for rows in (X, X[[0]]):
-        top = again.predict(rows, k=5)
+    again = PackedTree.from_state({}, state)
+    for rows in (as_features(X), as_features(X[[0]])):
+        top = search_tree(again, rows, 5, beam=10, threads=1)
         assert ((top.labels >= -1) & (top.labels < 30)).all()
 
 
 @pytest.mark.parametrize("name", ["feature_offsets", "entry_offsets", "features", "starts", "entry_children", "biases"])
 def test_arrays_of_the_wrong_form_are_refused(name):
     X, Y = data()
-    state = LinearTree().fit(X, Y).to_state()
+    state = LinearTree().fit(X, Y).trees[0].to_state()
     for damaged in (state.arrays[name][:-1], state.arrays[name].astype(np.float64)):
         with pytest.raises(xt.StoreError):
-            LinearTree.from_state({}, xt.store.State(state.meta, {**state.arrays, name: damaged}, state.parts))
+            PackedTree.from_state({}, xt.store.State(state.meta, {**state.arrays, name: damaged}, state.parts))
+
+
+def test_several_trees_are_averaged():
+    X, Y = data(n=200, n_labels=60)
+    index = xt.BalancedTree(max_leaf=8, arity=4)
+    model = LinearTree(index=index, n_trees=3, beam=50, seed=4).fit(X, Y)
+    assert len({tree.tree.children.tobytes() for tree in model.trees}) == 3
+    alone = [search_tree(tree, as_features(X), 60, beam=50, threads=1).to_csr().toarray() for tree in model.trees]
+    mean = np.mean(alone, axis=0)
+    top = model.predict(X, k=4)
+    np.testing.assert_allclose(top.scores, -np.sort(-mean, axis=1)[:, :4], rtol=1e-5)
+    first = LinearTree(index=index, seed=4).fit(X, Y)
+    np.testing.assert_array_equal(first.trees[0].arrays["values"], model.trees[0].arrays["values"])

@@ -1,4 +1,4 @@
-"""The weights of a trained tree, packed by node for search.
+"""`PackedTree`: a label tree with its trained weights, packed by node for search.
 
 A *block* holds the classifiers of up to 256 children of one node, by feature: a feature's entries are (child, weight)
 pairs, the child one byte. Blocks lie in the order of the nodes, so they need no table of contents but two lists of
@@ -7,7 +7,7 @@ offsets. Everything is a plain array: a model is used as it lies on disk.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from .._native import search as native
 from ..errors import StoreError
 from ..index import LabelTree
+from ..store import State, Storable
 from ..types import Array, Float32, Int32, Int64, UInt8, UInt32
 
 MAX_BLOCK = 256
@@ -30,8 +31,8 @@ def block_offsets(tree: LabelTree) -> Int64:
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
-class PackedWeights:
-    """Weights over a tree, ready for search."""
+class PackedTree(Storable):
+    """A label tree and its weights, ready for search."""
 
     NAMES = ("feature_offsets", "entry_offsets", "features", "starts", "entry_children", "values", "biases")
 
@@ -46,7 +47,7 @@ class PackedWeights:
         )  # fmt: skip
 
     @classmethod
-    def pack(cls, tree: LabelTree, blocks: Sequence[TrainedBlock], n_features: int, transform: str) -> PackedWeights:
+    def pack(cls, tree: LabelTree, blocks: Sequence[TrainedBlock], n_features: int, transform: str) -> PackedTree:
         """Join trained blocks, given in the order of the nodes."""
 
         def offsets(which: int) -> Int64:
@@ -95,3 +96,20 @@ class PackedWeights:
     def n_bytes(self) -> int:
         """Bytes of all arrays."""
         return sum(array.nbytes for array in self.arrays.values())
+
+    def to_state(self) -> State:
+        """For the store."""
+        meta = {"n_features": self.n_features, "transform": self.transform}
+        return State(meta=meta, arrays=dict(self.arrays), parts={"tree": self.tree})
+
+    @classmethod
+    def from_state(cls, params: Mapping[str, Any], state: State) -> PackedTree:
+        """From the store."""
+        tree, n_features, transform = state.parts["tree"], state.meta["n_features"], state.meta["transform"]
+        if not isinstance(tree, LabelTree):
+            raise StoreError("a PackedTree needs a part 'tree' that is a LabelTree")
+        if not isinstance(n_features, int) or not 0 <= n_features < 2**31:
+            raise StoreError(f"n_features must be a number from 0 to 2147483647; got {n_features!r}")
+        if transform not in TRANSFORMS:
+            raise StoreError(f"transform must be one of {', '.join(TRANSFORMS)}; got {transform!r}")
+        return cls(tree, state.arrays, n_features, transform)
