@@ -65,6 +65,10 @@ class Vocabulary:
             idf=idf.astype(np.float32),
         )
 
+    def __deepcopy__(self, memo: object) -> Vocabulary:
+        """Itself: nothing ever changes it, so copies of a vectoriser may share it."""
+        return self
+
     def to_arrays(self) -> dict[str, Array]:
         """For a store, without copies."""
         return {

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import json
 import threading
 
@@ -187,6 +188,13 @@ def test_parameters_from_text():
         vectorizer.set_from_text(name, text)
     assert vectorizer.get_params()["min_df"] == 3
     assert vectorizer == Vectorizer(min_df=3, max_df=0.5, char_ngrams="3-5", ngrams=2)
+
+
+def test_copies_of_a_fitted_one_work():
+    vectorizer = Vectorizer(ngrams=2).fit(TEXTS)
+    twin = copy.deepcopy(vectorizer)
+    assert same(twin.transform(TEXTS), vectorizer.transform(TEXTS))
+    assert not vectorizer.clone().fitted
 
 
 def test_two_threads_share_one():
