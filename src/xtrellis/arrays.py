@@ -40,6 +40,14 @@ def as_labels(Y: Any, *, n_rows: int | None = None, n_labels: int | None = None,
     return out
 
 
+def as_pairs(pairs: Any, *, n_rows: int, n_labels: int, name: str = "labels") -> Csr:
+    """Which labels of which rows: every stored entry counts, whatever its value (a dense matrix: every non-zero)."""
+    out = _as_csr(pairs, name)
+    if out.shape != (n_rows, n_labels):
+        raise InputError(f"{name} must be {n_rows}×{n_labels}, rows by labels; got {out.shape[0]}×{out.shape[1]}")
+    return out
+
+
 def _as_csr(matrix: Any, name: str) -> Csr:
     if isinstance(matrix, (list, tuple)):
         try:

@@ -104,6 +104,11 @@ class LabelTree(Storable):
         """Classifiers that a model over this tree has: one a child."""
         return len(self.children)
 
+    @property
+    def has_copies(self) -> bool:
+        """True if some label sits in several places."""
+        return self.n_slots - (self.n_nodes - 1) > self.n_labels
+
     @cached_property
     def owner(self) -> Int32:
         """The node that each slot belongs to."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .. import progress
-from ..arrays import as_features, as_labels
+from ..arrays import as_features, as_labels, as_pairs
 from ..checks import choice, flag, integer, number, part
 from ..config import param
 from ..errors import InputError, StoreError
@@ -15,9 +17,9 @@ from ..labels import LabelSpace
 from ..model import Model, check_k
 from ..rng import key
 from ..store import State, Storable
-from ..types import TopK
-from .packed import TRANSFORMS, PackedTree
-from .search import search
+from ..types import Csr, Int64, TopK
+from .packed import STORAGES, TRANSFORMS, PackedTree
+from .search import SEARCHES, SearchSettings, score_given, search
 from .training import LOSSES, Routes, SolverSettings, train_blocks
 
 if TYPE_CHECKING:
@@ -45,7 +47,16 @@ class LinearTree(Model):
     normalize_label_rows: bool = param(flag(), "rows with many labels count less in the labels' vectors", default=False)
     transform: str = param(choice(*TRANSFORMS), "how a margin becomes a score", default="l3-hinge")
     n_trees: int = param(integer(at_least=1), "trees with different seeds, averaged", default=1)
-    beam: int = param(integer(at_least=1), "nodes a level that search keeps", default=10)
+    storage: str = param(
+        choice(*STORAGES), "how weights are kept: exact, half or a quarter of the size", default="float32"
+    )
+    search: str = param(choice(*SEARCHES), "how labels are found; best-first without a beam is exact", default="beam")
+    beam: int | None = param(
+        integer(at_least=1, or_none=True), "nodes a level that search keeps; None for all", default=10
+    )
+    slack: float = param(
+        number(at_least=0, at_most=1), "best-first: share of a score that may be lost to stop earlier", default=0.0
+    )
     seed: int = param(integer(at_least=0), "makes everything random repeatable", default=0)
     threads: int | None = param(integer(at_least=1, or_none=True), "threads; None for all cores", default=None)
 
@@ -95,7 +106,15 @@ class LinearTree(Model):
         progress.note(f"label tree: {', '.join(f'{name} {value}' for name, value in tree.describe().items())}")
         routes = Routes.by_labels(Y, tree)
         blocks = train_blocks(X, tree, routes, self._solver(), seed=seed, threads=self.threads)
-        return PackedTree.pack(tree, blocks, int(X.shape[1]), self.transform)
+        return PackedTree.pack(
+            tree,
+            [block[:4] for block in blocks],
+            np.concatenate([block[4] for block in blocks]),
+            int(X.shape[1]),
+            transform=self.transform,
+            storage=self.storage,
+            threads=self.threads,
+        )
 
     def _solver(self) -> SolverSettings:
         return SolverSettings(
@@ -109,11 +128,28 @@ class LinearTree(Model):
             max_weights=self.max_weights or 0,
         )
 
-    def predict(self, X: Any, k: int = 10) -> TopK:
-        """The k best labels of each row; several trees are averaged."""
+    def predict(self, X: Any, k: int = 10, *, labels: Any = None) -> TopK:
+        """The k best labels of each row; several trees are averaged. `labels` (ids) restricts the answers to some."""
         trees, k = self.trees, check_k(k)
         X = as_features(X, n_features=trees[0].n_features)
-        return search(trees, X, k, beam=self.beam, threads=self.threads)
+        settings = SearchSettings(self.search, self.beam or 0, self.slack)
+        wanted = None if labels is None else self._check_labels(labels)
+        return search(trees, X, k, settings, labels=wanted, threads=self.threads)
+
+    def score(self, X: Any, labels: Any) -> Csr:
+        """Scores of given labels: `labels` is n×L, its stored entries say which labels of each row to score."""
+        X = as_features(X, n_features=self.trees[0].n_features)
+        wanted = as_pairs(labels, n_rows=int(X.shape[0]), n_labels=self.n_labels)
+        return score_given(self.trees, X, wanted, threads=self.threads)
+
+    def _check_labels(self, labels: Any) -> Int64:
+        ids = np.unique(np.asarray(labels))
+        if ids.ndim != 1 or not len(ids) or ids.dtype.kind not in "iu":
+            raise InputError("labels must be a list of at least one label id")
+        if ids[0] < 0 or ids[-1] >= self.n_labels:
+            bad = ids[0] if ids[0] < 0 else ids[-1]
+            raise InputError(f"labels must be ids from 0 to {self.n_labels - 1}; got {bad}")
+        return ids.astype(np.int64)
 
     def to_state(self) -> State:
         """For the store."""

@@ -11,8 +11,11 @@ from .._native import linear as native
 from ..index import LabelTree
 from ..parallel import run
 from ..rng import key
-from ..types import Csr, Int32, Int64
-from .packed import MAX_BLOCK, TrainedBlock
+from ..types import Csr, Float32, Int32, Int64, UInt8, UInt32
+from .packed import MAX_BLOCK
+
+# A block as the solver returns it: in plain form, then biases, epochs and whether each group of classifiers converged.
+TrainedBlock = tuple[Int32, UInt32, UInt8, Float32, Float32, Int32, UInt8]
 
 LOSSES = {"squared-hinge": 0, "logistic": 1}
 
