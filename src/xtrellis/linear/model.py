@@ -16,6 +16,8 @@ from ..model import Model, check_k
 from ..rng import key
 from ..store import State, Storable
 from ..types import TopK
+from .explain import explain
+from .explanation import Explanation
 from .packed import TRANSFORMS, PackedTree
 from .search import search
 from .training import LOSSES, Routes, SolverSettings, train_blocks
@@ -114,6 +116,15 @@ class LinearTree(Model):
         trees, k = self.trees, check_k(k)
         X = as_features(X, n_features=trees[0].n_features)
         return search(trees, X, k, beam=self.beam, threads=self.threads)
+
+    def explain(self, x: Any, label: int, *, label_counts: Any = None) -> Explanation:
+        """Why row `x` (sparse or dense, 1×d or d) gets label number `label`, or why not: margins feature by feature.
+
+        `label_counts` (rows a label in training) only helps to choose the labels that stand for a cluster.
+        """
+        trees = self.trees
+        integer(at_least=0, at_most=self.n_labels - 1)("label", label)
+        return explain(trees, x, int(label), beam=self.beam, label_counts=label_counts)
 
     def to_state(self) -> State:
         """For the store."""
