@@ -15,6 +15,8 @@ _PUBLIC = {
     "BalancedTree": "index",
     "DataError": "errors",
     "Dataset": "data",
+    "ExplainedTag": "explained",
+    "Explanation": "linear",
     "InputError": "errors",
     "FlatTree": "index",
     "LabelTree": "index",

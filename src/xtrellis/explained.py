@@ -105,7 +105,7 @@ class View:
 
         tag, width = self.tag, options.max_width
         steps = Steps(tag.explanation, tag.label_names, tag.feature_names, top=self.top, compact=self.compact)
-        yield steps.headline()
+        yield from steps.head(width)
         if console.color_system is not None and not console.no_color:
             text = tag.highlighted(at_most=EXCERPT if self.compact else None)
             for line in text.wrap(console, max(width - LEFT, 20)):

@@ -59,8 +59,8 @@ def _explain(trees: Sequence[PackedTree], row: Csr, label: int, beam: int, label
 
 def as_row(x: Any, *, n_features: int) -> Csr:
     """One row, however it comes: 1×d or of one dimension, sparse or dense."""
-    if isinstance(x, (list, tuple)):
-        x = np.asarray(x, np.float64)
+    if isinstance(x, (list, tuple)) and not any(isinstance(entry, (list, tuple, np.ndarray)) for entry in x):
+        x = [x]
     if (sp.issparse(x) or isinstance(x, np.ndarray)) and x.ndim == 1:
         x = x.reshape(1, -1)
     row = as_features(x, n_features=n_features, name="x")

@@ -33,15 +33,20 @@ class View:
         self.label_names, self.feature_names = label_names, feature_names
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield self.headline()
+        yield from self.head(options.max_width)
         yield from self.body(options.max_width)
 
-    def headline(self) -> Text:
-        """The score, the label, and what search made of it."""
+    def head(self, width: int) -> Iterator[Text]:
+        """The score, the label, and what search made of it: below if it does not fit beside."""
         it = self.explanation
         score = f"{it.score:8.4f}" if it.reached else f"{'–':>8}"
-        out = Text.assemble((f"{score}  ", "bold"), (self.label(it.label), "bold cyan"), "  ")
-        return out.append(self.verdict(), style=QUIET if it.reached else ODD)
+        name = Text.assemble((f"{score}  ", "bold"), (self.label(it.label), "bold cyan"))
+        verdict = Text(self.verdict(), style=QUIET if it.reached else ODD)
+        if name.cell_len + 2 + verdict.cell_len <= width:
+            yield Text.assemble(name, "  ", verdict)
+        else:
+            yield name
+            yield _indented(verdict, LEFT)
 
     def verdict(self) -> str:
         """What became of the label in search, in words."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .. import progress
 from ..arrays import as_features, as_labels
 from ..checks import choice, flag, integer, number, part
@@ -124,7 +126,10 @@ class LinearTree(Model):
         """
         trees = self.trees
         integer(at_least=0, at_most=self.n_labels - 1)("label", label)
-        return explain(trees, x, int(label), beam=self.beam, label_counts=label_counts)
+        if label_counts is not None and np.shape(label_counts) != (self.n_labels,):
+            raise InputError(f"label_counts must be {self.n_labels} numbers; got shape {np.shape(label_counts)}")
+        counts = None if label_counts is None else np.asarray(label_counts)
+        return explain(trees, x, int(label), beam=self.beam, label_counts=counts)
 
     def to_state(self) -> State:
         """For the store."""
