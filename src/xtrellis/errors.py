@@ -53,11 +53,8 @@ class DataError(XtrellisError, ValueError):
 def nearest(name: str, valid: Collection[str]) -> str:
     """`; did you mean 'beam'?` for a misspelt name, or the list of valid ones when nothing is close."""
     likely = valid
-    for length in (
-        2,
-        4,
-        8,
-    ):  # comparing with a million names takes a minute: of so many, those that begin alike will do
+    # Comparing with a million names takes a minute: of so many, those that begin alike will do.
+    for length in (2, 4, 8):
         if len(likely) > MANY_NAMES:
             likely = [v for v in likely if v[:length].casefold() == name[:length].casefold()]
     close = difflib.get_close_matches(name, list(likely)[:MANY_NAMES], n=1, cutoff=0.5)

@@ -80,12 +80,14 @@ def entries(tree: PackedTree, block: int, row: Csr) -> tuple[Int64, Int64, Float
     arrays = tree.arrays
     first, last = (int(end) for end in arrays["feature_offsets"][block : block + 2])
     base, stop = (int(end) for end in arrays["entry_offsets"][block : block + 2])
-    features, starts = arrays["features"][first:last], arrays["starts"][first:last].astype(np.int64)
-    ends = np.append(starts[1:], stop - base)
+    features, starts = arrays["features"][first:last], arrays["starts"][first:last]
     at = np.searchsorted(features, row.indices)
     met = np.flatnonzero(at < len(features))
     met = met[features[at[met]] == row.indices[met]]
-    begin, end = starts[at[met]], np.minimum(ends[at[met]], stop - base)
+    begin, after = starts[at[met]].astype(np.int64), at[met] + 1
+    # A feature's entries end where those of the next one begin, the last one's where the block ends.
+    end = np.full(len(after), stop - base)
+    end[after < len(starts)] = np.minimum(starts[after[after < len(starts)]], stop - base)
     counts = np.maximum(end - begin, 0)
     inside = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     where = base + np.repeat(begin, counts) + inside
