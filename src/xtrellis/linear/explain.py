@@ -87,7 +87,7 @@ def entries(tree: PackedTree, block: int, row: Csr) -> tuple[Int64, Int64, Float
     begin, after = starts[at[met]].astype(np.int64), at[met] + 1
     # A feature's entries end where those of the next one begin, the last one's where the block ends.
     end = np.full(len(after), stop - base)
-    end[after < len(starts)] = np.minimum(starts[after[after < len(starts)]], stop - base)
+    end[after < len(starts)] = np.minimum(starts[after[after < len(starts)]].astype(np.int64), stop - base)
     counts = np.maximum(end - begin, 0)
     inside = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     where = base + np.repeat(begin, counts) + inside

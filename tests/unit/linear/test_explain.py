@@ -43,7 +43,7 @@ def shown(explanation, **options):
 @pytest.mark.parametrize("params", [{}, {"beam": 2}, {"n_trees": 3, "beam": 4}])
 def test_scores_and_ranks_are_those_of_search(transform, params):
     X, model = fitted(transform=transform, **params)
-    for i in range(10):
+    for i in range(4):
         top = model.predict(X[[i]], k=model.n_labels)
         for place, (label, score) in enumerate(next(iter(top))):
             why = model.explain(X[[i]], label)
@@ -111,17 +111,20 @@ def test_it_says_where_the_beam_lost_a_label():
 
 def test_a_label_in_several_places_is_told_place_by_place():
     X, model = fitted()
-    # The same classifiers over a tree in which label 0 sits in two leaves.
+    # A tree in which label 0 sits in two leaves.
     tree = LabelTree([0, 2, 5, 8], [1, 2, ~0, ~1, ~2, ~0, ~3, ~4], 5)
     rng = np.random.default_rng(1)
-    blocks = []
-    for size in (2, 3, 3):
-        W = rng.normal(size=(30, size)).astype(np.float32)
-        starts = np.arange(0, 30 * size + 1, size, dtype=np.uint32)
-        children = np.tile(np.arange(size, dtype=np.uint8), 30)
-        biases = rng.normal(size=size).astype(np.float32)
-        blocks.append((np.arange(30, dtype=np.int32), starts, children, W.ravel(), biases, None, None))
-    model._trees = (PackedTree.pack(tree, blocks, 30, "l3-hinge"),)
+    sizes = np.array([2, 3, 3])  # children of each node; every feature has a weight for each of them
+    arrays = {
+        "feature_offsets": np.arange(0, 91, 30),
+        "entry_offsets": np.concatenate([[0], np.cumsum(30 * sizes)]),
+        "features": np.tile(np.arange(30, dtype=np.int32), 3),
+        "starts": np.concatenate([np.arange(30, dtype=np.uint32) * size for size in sizes]).astype(np.uint32),
+        "entry_children": np.concatenate([np.tile(np.arange(size, dtype=np.uint8), 30) for size in sizes]),
+        "values": rng.normal(size=240).astype(np.float32),
+        "biases": rng.normal(size=8).astype(np.float32),
+    }
+    model._trees = (PackedTree(tree, arrays, 30, "l3-hinge"),)
     why = model.explain(X[[0]], 0)
     assert len(why.paths) == 2
     assert {path.steps[0].node for path in why.paths} == {1, 2}
