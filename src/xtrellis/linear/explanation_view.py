@@ -149,7 +149,9 @@ class View:
             out = Text.assemble((set_cell_size(label, wide), QUIET if i >= first_quiet else ""), f"  {amount:+.3f}  ")
             out.stylize(style, wide)
             out.append(bar.ljust(BAR) if note else bar, style=style)
-            yield out.append(f"  {note}" if note else "", style=QUIET)
+            out.append(f"  {note}" if note else "", style=QUIET)
+            out.rstrip()
+            yield out
 
 
 def _indented(line: Text, left: int) -> Text:
