@@ -23,6 +23,7 @@ from scipy.sparse import csr_array
 from . import store
 from .checks import integer, number
 from .errors import InputError, NotFittedError, StoreError, nearest
+from .explained import ExplainedTag
 from .model import Model
 from .store import State, Storable
 from .strings import StringTable
@@ -173,20 +174,23 @@ class Tagger(Storable):
             return None
         return inverse_propensity(np.concatenate([self.label_counts, np.zeros(extra, np.int64)]), self.n_rows)
 
-    def explain(self, text: str, label: str) -> Any:
-        """Why `label` fits `text` or does not, as the model explains it (its `explain(row, label_id)`)."""
+    def explain(self, text: str, label: str) -> ExplainedTag:
+        """Why `label` fits `text`, or why it does not: which words spoke for and against it, on which path."""
         names = self.label_names
         vectorizer = self.require_vectorizer()
         if not isinstance(text, str):
             raise InputError(f"text must be a string; got {type(text).__name__}")
+        if not isinstance(label, str):
+            raise InputError(f"label must be the name of a label; got {type(label).__name__}")
         number_of = names.find(label)
         if number_of is None:
-            raise InputError(
-                f"the model has no label {label!r}" + (nearest(label, names) if len(names) < 100_000 else "")
-            )
+            raise InputError(f"the model has no label {label!r}{nearest(label, names)}")
         if not hasattr(self.model, "explain"):
             raise InputError(f"{type(self.model).__name__} cannot explain its answers")
-        return self.model.explain(vectorizer.transform_one(text), number_of)
+        known = self.label_counts if self.n_rows else None
+        explanation = self.model.explain(vectorizer.transform_one(text), number_of, label_counts=known)
+        spans = vectorizer.explain(text)
+        return ExplainedTag.of(text, label, explanation, spans, names, vectorizer.feature_names)
 
     # ── the store ───────────────────────────────────────────────────────────────────────────────────────────────────
 

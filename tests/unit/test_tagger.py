@@ -269,13 +269,15 @@ def test_propensities_come_from_the_training_rows(tagger: Tagger) -> None:
     assert Tagger.of_model(Together().fit(np.eye(2), np.eye(2))).inverse_propensity() is None
 
 
-def test_explain_asks_the_model(tagger: Tagger, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_explain_refuses_what_it_cannot(tagger: Tagger) -> None:
     with pytest.raises(InputError, match="Together cannot explain"):
         tagger.explain("fast", "vehicle")
     with pytest.raises(InputError, match="did you mean 'vehicle'"):
         tagger.explain("fast", "vehicl")
-    monkeypatch.setattr(Together, "explain", lambda self, row, label: (row.shape, label), raising=False)
-    assert tagger.explain("fast car", "vehicle") == ((1, len(tagger.vectorizer.vocabulary)), 4)
+    with pytest.raises(InputError, match="label must be the name of a label; got int"):
+        tagger.explain("fast", 3)
+    with pytest.raises(InputError, match="text must be a string; got list"):
+        tagger.explain(["fast"], "vehicle")
 
 
 def test_clone_is_untrained(tagger: Tagger) -> None:

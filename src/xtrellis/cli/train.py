@@ -112,7 +112,7 @@ class _Wanted:
 
     def tagger(self, *, with_texts: bool) -> Tagger:
         """An untrained tagger; without texts it has no vectoriser, and settings for one are refused."""
-        from ..presets import preset
+        from ..catalog import preset
         from ..tagger import Tagger
         from ..text import Vectorizer
 

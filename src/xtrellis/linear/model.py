@@ -18,6 +18,8 @@ from ..model import Model, check_k
 from ..rng import key
 from ..store import State, Storable
 from ..types import Csr, Int64, TopK
+from .explain import explain
+from .explanation import Explanation
 from .packed import STORAGES, TRANSFORMS, PackedTree
 from .search import SEARCHES, SearchSettings, score_given, search
 from .training import LOSSES, Routes, SolverSettings, train_blocks
@@ -150,6 +152,18 @@ class LinearTree(Model):
             bad = ids[0] if ids[0] < 0 else ids[-1]
             raise InputError(f"labels must be ids from 0 to {self.n_labels - 1}; got {bad}")
         return ids.astype(np.int64)
+
+    def explain(self, x: Any, label: int, *, label_counts: Any = None) -> Explanation:
+        """Why row `x` (sparse or dense, 1×d or d) gets label number `label`, or why not: margins feature by feature.
+
+        `label_counts` (rows a label in training) only helps to choose the labels that stand for a cluster.
+        """
+        trees = self.trees
+        integer(at_least=0, at_most=self.n_labels - 1)("label", label)
+        if label_counts is not None and np.shape(label_counts) != (self.n_labels,):
+            raise InputError(f"label_counts must be {self.n_labels} numbers; got shape {np.shape(label_counts)}")
+        counts = None if label_counts is None else np.asarray(label_counts)
+        return explain(trees, x, int(label), beam=self.beam, label_counts=counts)
 
     def to_state(self) -> State:
         """For the store."""
