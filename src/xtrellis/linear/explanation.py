@@ -106,7 +106,7 @@ class Explanation:
     label: int
     n_labels: int
     n_trees: int
-    beam: int
+    beam: int | None
     score: float  # what `predict` answers: the best reached path of each tree, averaged; 0 where none was reached
     rank: int | None  # among all labels that search finds; None if it does not find this one
     n_found: int
