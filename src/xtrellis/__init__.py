@@ -17,6 +17,7 @@ _PUBLIC = {
     "Dataset": "data",
     "InputError": "errors",
     "FlatTree": "index",
+    "KMeansTree": "index",
     "LabelTree": "index",
     "LinearTree": "linear",
     "MissingExtraError": "errors",
