@@ -17,6 +17,7 @@ _PUBLIC = {
     "Dataset": "data",
     "InputError": "errors",
     "FlatTree": "index",
+    "GivenTree": "index",
     "KMeansTree": "index",
     "LabelTree": "index",
     "LinearTree": "linear",

@@ -13,7 +13,7 @@ from ..config import param
 from ..labels import LabelSpace
 from ..parallel import run, spans
 from ..rng import key
-from ..types import Csr, Int32, Int64
+from ..types import Csr, Int32
 from .base import Index
 from .tree import LabelTree
 
