@@ -58,8 +58,8 @@ XTRELLIS_INLINE void compare_rest(int vectors, const SparseRow& x, const Centres
     compare<N>(x, centres, first, best);
 }
 
-XTRELLIS_CLONES void assign_range(const Compact& v, const Centres& centres, std::size_t from, std::size_t to, Id* clusters,
-                                  float* similarities) {
+XTRELLIS_CLONES void assign_range(const Compact& v, const Centres& centres, Id k, std::size_t from, std::size_t to,
+                                  Id* clusters, float* similarities) {
     constexpr std::size_t pass = most * KMeans::lanes;
     for (std::size_t i = from; i < to; ++i) {
         const SparseRow x = v[i];
@@ -68,7 +68,8 @@ XTRELLIS_CLONES void assign_range(const Compact& v, const Centres& centres, std:
         for (; first + pass <= centres.stride; first += pass) compare<most>(x, centres, first, best);
         const int rest = static_cast<int>((centres.stride - first) / KMeans::lanes);
         if (rest > 0) compare_rest<most - 1>(rest, x, centres, first, best);
-        clusters[i] = best.cluster;
+        // Nothing in common with any centre: dealt out, since together such members would make one useless giant.
+        clusters[i] = best.similarity == 0 ? static_cast<Id>(i % static_cast<std::size_t>(k)) : best.cluster;
         similarities[i] = best.similarity;
     }
 }
@@ -116,7 +117,7 @@ KMeans::KMeans(const Csr& vectors, std::span<const Id> members, Id k, std::uint6
 }
 
 void KMeans::assign(std::size_t first, std::size_t last) {
-    assign_range(v_, {sums_.data(), scale_.data(), floor_.data(), stride_}, first, last, clusters_.data(), similarity_.data());
+    assign_range(v_, {sums_.data(), scale_.data(), floor_.data(), stride_}, k_, first, last, clusters_.data(), similarity_.data());
 }
 
 std::size_t KMeans::repair() {

@@ -1,8 +1,9 @@
 // Spherical k-means of sparse unit vectors into clusters of any size (Bonsai's splits).
 //
-// Alternates: every member goes to the cluster whose centre it is most similar to (of equals, the smaller number) →
-// an empty cluster takes the worst-fitting member of all → sums follow the members that moved. With unit centres the
-// objective Σ_i v_i·μ_c(i) equals Σ_c |S_c|, S_c the sum of cluster c's members; no step lets it fall.
+// Alternates: every member goes to the cluster whose centre it is most similar to (of equals, the smaller number; who
+// has nothing in common with any is dealt out) → an empty cluster takes the worst-fitting member of all → sums follow
+// the members that moved. With unit centres the objective Σ_i v_i·μ_c(i) equals Σ_c |S_c|, S_c the sum of cluster c's
+// members; no step lets it fall.
 //
 // Sums are kept feature-major on compacted columns (local column × cluster, padded to the vector width), so a member
 // is compared with all centres by contiguous multiply-adds; they are never scaled: a centre is S_c times 1/|S_c|.
