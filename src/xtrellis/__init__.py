@@ -19,6 +19,8 @@ _PUBLIC = {
     "Explanation": "linear",
     "InputError": "errors",
     "FlatTree": "index",
+    "GivenTree": "index",
+    "KMeansTree": "index",
     "LabelTree": "index",
     "LinearTree": "linear",
     "MissingExtraError": "errors",

@@ -11,6 +11,7 @@ Nothing changes after `fit` or loading, so any number of threads may share one t
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -24,6 +25,7 @@ from . import store
 from .checks import integer, number
 from .errors import InputError, NotFittedError, StoreError, nearest
 from .explained import ExplainedTag
+from .index import Index
 from .model import Model
 from .store import State, Storable
 from .strings import StringTable
@@ -75,15 +77,21 @@ class Tagger(Storable):
 
     # ── learning ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def fit(self, texts: Iterable[str], labels: Iterable[Iterable[str]]) -> Self:
-        """Learn from texts and, for each, the names of its labels (ids follow the sorted names)."""
+    def fit(self, texts: Iterable[str], labels: Iterable[Iterable[str]], *, label_text: bool = False) -> Self:
+        """Learn from texts and, for each, the names of its labels (ids follow the sorted names).
+
+        With `label_text`, the words of the labels' names help to place them in the label tree: labels with few rows
+        then sit beside labels that are called alike.
+        """
         texts = check_texts(texts)
         names, Y = _label_matrix(labels, len(texts))
         self.require_vectorizer()
-        return self._fit(texts, Y, names)
+        return self._fit(texts, Y, names, label_text=label_text)
 
-    def fit_dataset(self, dataset: Dataset, *, look: Callable[[Csr, Csr], object] | None = None) -> Self:
-        """Learn from a Dataset: its texts if this tagger has a vectoriser, else its features.
+    def fit_dataset(
+        self, dataset: Dataset, *, look: Callable[[Csr, Csr], object] | None = None, label_text: bool = False
+    ) -> Self:
+        """Learn from a Dataset: its texts if this tagger has a vectoriser, else its features; `label_text` as in `fit`.
 
         `look(X, Y)` is called with what the model will be trained on, before it is (to show an estimate, or to stop).
         """
@@ -94,21 +102,46 @@ class Tagger(Storable):
         if self.vectorizer is None and dataset.X is None:
             raise InputError("the data has texts but no features; give the tagger a Vectorizer")
         rows = dataset.texts if self.vectorizer is not None else dataset.X
-        return self._fit(rows, dataset.Y, dataset.label_names, look)
+        return self._fit(rows, dataset.Y, dataset.label_names, look, label_text=label_text)
 
     def _fit(
-        self, rows: Any, Y: Csr, names: Iterable[str] | None, look: Callable[[Csr, Csr], object] | None = None
+        self,
+        rows: Any,
+        Y: Csr,
+        names: Iterable[str] | None,
+        look: Callable[[Csr, Csr], object] | None = None,
+        *,
+        label_text: bool,
     ) -> Self:
         self._label_names = None  # a training that fails must not leave old names beside a new vocabulary
+        named = None if names is None else StringTable.of(names)
+        names_to_read = self._names_to_read(named) if label_text else None
+        for part in self.model.get_params().values():
+            if isinstance(part, Index):
+                part.know(named)
         X = self.vectorizer.fit_transform(rows) if self.vectorizer is not None else rows
         if look is not None:
             look(X, Y)
-        self.model.fit(X, Y)
+        if names_to_read is not None:
+            words = self.require_vectorizer().transform(names_to_read)
+            self.model.fit(X, Y, label_features=words)  # type: ignore[call-arg]  # checked before
+        else:
+            self.model.fit(X, Y)
         # Without names a label is called by its number, so that answers always have one.
-        self._label_names = StringTable.of(names if names is not None else map(str, range(Y.shape[1])))
+        self._label_names = named if named is not None else StringTable.of(map(str, range(Y.shape[1])))
         self.label_counts = np.bincount(Y.indices[Y.data != 0], minlength=Y.shape[1]).astype(np.int64)
         self.n_rows = int(Y.shape[0])
         return self
+
+    def _names_to_read(self, names: StringTable | None) -> StringTable:
+        """The names; refuses before any work if there are none, or nothing to read them, or no use for them."""
+        if "label_features" not in inspect.signature(self.model.fit).parameters:
+            raise InputError(f"label_text: {type(self.model).__name__} has no use for the labels' names")
+        if self.vectorizer is None:
+            raise InputError("label_text needs texts: without them there is no vectoriser to read the labels' names")
+        if names is None:
+            raise InputError("label_text needs the labels' names; the data has none")
+        return names
 
     @property
     def fitted(self) -> bool:

@@ -36,6 +36,9 @@ def train(
     refit: Annotated[
         bool, typer.Option("--refit/--no-refit", help="After measuring, train again on all rows.")
     ] = False,
+    label_text: Annotated[
+        bool, typer.Option("--label-text", help="Words of the labels' names help to place them in the label tree.")
+    ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from where a stopped training was.")] = False,
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="Seed of everything random.")] = None,
     threads: Threads = None,
@@ -73,14 +76,15 @@ def train(
                 known, unseen = dataset, None
         tagger = wanted.tagger(with_texts=dataset.texts is not None)
         say(f"training {tagger.model!r}" + (f" on the words of {tagger.vectorizer!r}" if tagger.vectorizer else ""))
-        tagger.fit_dataset(known, look=lambda X, Y: _before(say, tagger, X, Y))
+        tagger.fit_dataset(known, look=lambda X, Y: _before(say, tagger, X, Y), label_text=label_text)
         if hasattr(tagger.model, "describe"):
             say(tagger.model.describe())
         report = measure(tagger, unseen, say=say) if unseen is not None else None
         trained_on = known.n_rows
         if refit and known is not dataset:
             say(f"training again on all {dataset.n_rows:,} rows")
-            tagger = wanted.tagger(with_texts=dataset.texts is not None).fit_dataset(dataset)
+            tagger = wanted.tagger(with_texts=dataset.texts is not None)
+            tagger.fit_dataset(dataset, label_text=label_text)
             trained_on = dataset.n_rows
         tagger.save(to)
     taken, n_bytes = time.monotonic() - started, folder_size(to)

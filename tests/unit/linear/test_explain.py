@@ -81,8 +81,8 @@ def test_margins_are_those_of_the_kernel():
     X, Y = data(n_labels=300)  # two blocks
     model = LinearTree(index=xt.FlatTree(), transform="sigmoid").fit(X, Y)
     row = as_features(X[[3]])
-    labels, scores = np.empty(300, np.int32), np.empty(300, np.float32)
-    native.single(model.trees[0].native, row.indices, row.data, 1, labels, scores)
+    top = model.predict(X[[3]], k=300)
+    labels, scores = top.labels[0], top.scores[0]
     ours = margins(model.trees[0], 0, row)
     np.testing.assert_allclose(ours[labels], np.log(scores) - np.log1p(-scores), atol=1e-5)
     assert [model.explain(X[[3]], label).paths[0].steps[0].margin for label in (0, 255, 256, 299)] == pytest.approx(
