@@ -30,6 +30,7 @@ _PUBLIC = {
     "Vectorizer": "text",
     "XtrellisError": "errors",
     "evaluate": "metrics",
+    "import_pecos": "linear",
     "load": "store",
     "preset": "presets",
     "presets": "presets",

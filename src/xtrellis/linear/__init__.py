@@ -2,5 +2,6 @@
 
 from .model import LinearTree
 from .packed import PackedTree
+from .pecos import import_pecos
 
-__all__ = ["LinearTree", "PackedTree"]
+__all__ = ["LinearTree", "PackedTree", "import_pecos"]
