@@ -6,8 +6,9 @@
 Texts are vectorised once (Vectorizer(ngrams=1)) and given to every engine as the same csr matrix (omikuji reads text: a
 file of the same numbers; reading it is not counted). Engines take turns, and every turn trains anew. Timed: training
 from matrices in memory to a model in memory (label features, clustering, weights); loading; prediction of a batch of
-test rows and of single rows through the engine's Python interface, beam 10, 10 labels a row. Least and median of all
-turns are kept; of the times of a single row, the least of --rounds. Results go to results/compare.jsonl; report.py makes docs/performance.md from them.
+test rows and of single rows through the engine's Python interface, beam 10, 10 labels a row. A turn loads and predicts
+--rounds times and keeps the least, of single rows the least of each row; of all turns, the least and the median are
+kept. Results go to results/compare.jsonl; report.py makes docs/performance.md from them.
 """
 
 from __future__ import annotations

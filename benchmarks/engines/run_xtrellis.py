@@ -11,6 +11,29 @@ from protocol import Engine, main
 import xtrellis as xt
 import xtrellis.linear  # modules load on first use: loading a model shall not include that
 import xtrellis.store
+from xtrellis import progress
+
+
+class Clock:
+    """A progress listener that keeps the seconds of each step."""
+
+    def __init__(self) -> None:
+        self.steps: dict[str, float] = {}
+        self._running: list[tuple[str, float]] = []
+
+    def begin(self, title: str, total: float | None, unit: str) -> int:
+        self._running.append((title, time.perf_counter()))
+        return len(self._running) - 1
+
+    def advance(self, step: int, amount: float) -> None:
+        pass
+
+    def end(self, step: int) -> None:
+        title, start = self._running[step]
+        self.steps[title] = self.steps.get(title, 0.0) + time.perf_counter() - start
+
+    def note(self, message: str) -> None:
+        pass
 
 
 class Xtrellis(Engine):
@@ -18,9 +41,10 @@ class Xtrellis(Engine):
         return xt.__version__
 
     def fit(self, data: Path, X: Any, Y: Any, model: Path) -> dict[str, float]:
-        start = time.perf_counter()
-        self.model = xt.preset(self.config, threads=self.threads, seed=0).fit(X, Y)
-        return {"all": time.perf_counter() - start}
+        clock = Clock()
+        with progress.listen(clock):
+            self.model = xt.preset(self.config, threads=self.threads, seed=0).fit(X, Y)
+        return clock.steps
 
     def save(self, model: Path) -> None:
         self.model.save(model)
