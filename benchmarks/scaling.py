@@ -10,6 +10,8 @@ turns in prediction, so that a busy moment of the machine hits all alike; models
 from __future__ import annotations
 
 import argparse
+import datetime
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -60,6 +62,8 @@ def main() -> None:
     parser.add_argument("--max-rows", type=int, default=1_000_000)
     parser.add_argument("--repeat", type=int, default=5)
     args = parser.parse_args()
+    run = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+    command = " ".join(["python", "benchmarks/scaling.py", *sys.argv[1:]])
     with tempfile.TemporaryDirectory() as work:
         folder = Path(work)
         about = [train(n, int(min(args.rows * n, args.max_rows)), folder) for n in args.labels]
@@ -75,7 +79,7 @@ def main() -> None:
                 f"{found['P@1']:>8.2f}"
             )
             record(
-                "scaling", **size, repeats=args.repeat, threads=2, batch_ms=round(found["batch_ms"], 5),
+                "scaling", run=run, command=command, **size, repeats=args.repeat, threads=2, batch_ms=round(found["batch_ms"], 5),
                 p50_us=round(p50, 2), p99_us=round(p99, 2), precision_at_1=round(found["P@1"], 3), seed=0,
             )  # fmt: skip
 
