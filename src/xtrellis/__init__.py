@@ -34,6 +34,7 @@ _PUBLIC = {
     "Vectorizer": "text",
     "XtrellisError": "errors",
     "evaluate": "metrics",
+    "import_pecos": "linear",
     "load": "store",
     "preset": "catalog",
     "presets": "catalog",
