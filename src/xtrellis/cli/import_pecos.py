@@ -34,7 +34,7 @@ def import_pecos(
     check_target(to)
     with show.listening(quiet) as say:
         model = read_pecos(folder, transform=transform)
-        say(f"{model.tree!r}, {model.trees[0].n_features:,} features, {model.trees[0].n_weights:,} weights")
+        say(f"{model.tree!r}, {model.trees[0].n_features:,} features, {show.size(model.trees[0].n_bytes)}")
         names = None
         if labels is not None:
             labels.stat()  # a name that is mistyped must not be taken for a model without names

@@ -199,7 +199,7 @@ def _transform(folder: Path, layers: list[Layer]) -> str:
     )
 
 
-def _beam(layers: list[Layer]) -> int:
+def _beam(layers: list[Layer]) -> int | None:
     """PECOS may keep another number of nodes on each level; the largest one finds what any of them finds."""
     kept = sorted({layer.topk for layer in layers[:-1]})
     if len(kept) > 1:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import xtrellis as xt
-from xtrellis._native import search as native
 from xtrellis.arrays import as_features
 from xtrellis.index import LabelTree
 from xtrellis.linear import LinearTree, PackedTree
@@ -114,17 +113,12 @@ def test_a_label_in_several_places_is_told_place_by_place():
     # A tree in which label 0 sits in two leaves.
     tree = LabelTree([0, 2, 5, 8], [1, 2, ~0, ~1, ~2, ~0, ~3, ~4], 5)
     rng = np.random.default_rng(1)
-    sizes = np.array([2, 3, 3])  # children of each node; every feature has a weight for each of them
-    arrays = {
-        "feature_offsets": np.arange(0, 91, 30),
-        "entry_offsets": np.concatenate([[0], np.cumsum(30 * sizes)]),
-        "features": np.tile(np.arange(30, dtype=np.int32), 3),
-        "starts": np.concatenate([np.arange(30, dtype=np.uint32) * size for size in sizes]).astype(np.uint32),
-        "entry_children": np.concatenate([np.tile(np.arange(size, dtype=np.uint8), 30) for size in sizes]),
-        "values": rng.normal(size=240).astype(np.float32),
-        "biases": rng.normal(size=8).astype(np.float32),
-    }
-    model._trees = (PackedTree(tree, arrays, 30, "l3-hinge"),)
+    blocks = []
+    for size in (2, 3, 3):  # children of each node; every feature has a weight for each of them
+        starts = (np.arange(31) * size).astype(np.uint32)
+        children = np.tile(np.arange(size, dtype=np.uint8), 30)
+        blocks.append((np.arange(30, dtype=np.int32), starts, children, rng.normal(size=30 * size).astype(np.float32)))
+    model._trees = (PackedTree.pack(tree, blocks, rng.normal(size=8).astype(np.float32), 30),)
     why = model.explain(X[[0]], 0)
     assert len(why.paths) == 2
     assert {path.steps[0].node for path in why.paths} == {1, 2}
@@ -242,7 +236,7 @@ def test_damaged_weights_break_nothing(seed):
     state = model.trees[0].to_state()
     rng = np.random.default_rng(seed)
     arrays = {name: array.copy() for name, array in state.arrays.items()}
-    for name in ("features", "starts", "entry_children", "values", "biases"):
+    for name in ("buckets", "bytes", "biases", "scales"):
         raw = arrays[name].view(np.uint8)
         raw[rng.integers(0, len(raw), 20)] = rng.integers(0, 256, 20)
     state.arrays = arrays
