@@ -145,7 +145,8 @@ class View:
         for i, (name, amount, note) in enumerate(rows):
             style = QUIET if i >= first_quiet else _colour(amount)
             label = name if cell_len(name) <= wide else set_cell_size(name, wide - 1) + "…"
-            bar = "█" * round(BAR * min(abs(amount) / longest, 1)) if amount == amount else ""
+            share = abs(amount) / longest
+            bar = "█" * round(BAR * min(share, 1)) if share == share else ""  # a damaged model may hold inf and NaN
             out = Text.assemble((set_cell_size(label, wide), QUIET if i >= first_quiet else ""), f"  {amount:+.3f}  ")
             out.stylize(style, wide)
             out.append(bar.ljust(BAR) if note else bar, style=style)
