@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import progress
-from ..arrays import as_features, as_labels, as_pairs
+from ..arrays import as_features, as_labels, as_pairs, as_rows
 from ..checks import choice, flag, integer, number, part
 from ..config import param
 from ..errors import InputError, StoreError
@@ -133,16 +133,16 @@ class LinearTree(Model):
     def predict(self, X: Any, k: int = 10, *, labels: Any = None) -> TopK:
         """The k best labels of each row; several trees are averaged. `labels` (ids) restricts the answers to some."""
         trees, k = self.trees, check_k(k)
-        X = as_features(X, n_features=trees[0].n_features)
+        rows = as_rows(X, n_features=trees[0].n_features)
         settings = SearchSettings(self.search, self.beam or 0, self.slack)
         wanted = None if labels is None else self._check_labels(labels)
-        return search(trees, X, k, settings, labels=wanted, threads=self.threads)
+        return search(trees, rows, k, settings, labels=wanted, threads=self.threads)
 
     def score(self, X: Any, labels: Any) -> Csr:
         """Scores of given labels: `labels` is n×L, its stored entries say which labels of each row to score."""
-        X = as_features(X, n_features=self.trees[0].n_features)
-        wanted = as_pairs(labels, n_rows=int(X.shape[0]), n_labels=self.n_labels)
-        return score_given(self.trees, X, wanted, threads=self.threads)
+        rows = as_rows(X, n_features=self.trees[0].n_features)
+        wanted = as_pairs(labels, n_rows=rows.shape[0], n_labels=self.n_labels)
+        return score_given(self.trees, rows, wanted, threads=self.threads)
 
     def _check_labels(self, labels: Any) -> Int64:
         ids = np.unique(np.asarray(labels))

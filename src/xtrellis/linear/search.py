@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import progress
 from .._native import search as native
-from ..arrays import assemble, for_scipy
+from ..arrays import Rows, assemble, for_scipy
 from ..index import LabelTree
 from ..parallel import run, spans, thread_count
 from ..types import Csr, Float32, Int64, TopK, UInt8
@@ -32,7 +32,7 @@ class SearchSettings:
 
 def search(
     trees: Sequence[PackedTree],
-    X: Csr,
+    X: Rows,
     k: int,
     settings: SearchSettings,
     *,
@@ -53,7 +53,7 @@ def search(
 
 def search_tree(
     tree: PackedTree,
-    X: Csr,
+    X: Rows,
     k: int,
     settings: SearchSettings,
     *,
@@ -61,7 +61,7 @@ def search_tree(
     threads: int | None = None,
 ) -> TopK:
     """The k best labels in one tree."""
-    n = int(X.shape[0])
+    n = X.shape[0]
     found, scores = np.empty((n, k), np.int32), np.empty((n, k), np.float32)
     allowed = EVERYTHING if labels is None else open_slots(tree.tree, labels)
     if settings.search == "best-first":
@@ -87,13 +87,13 @@ def search_tree(
     return TopK(found, scores, tree.tree.n_labels)
 
 
-def score_given(trees: Sequence[PackedTree], X: Csr, wanted: Csr, *, threads: int | None = None) -> Csr:
+def score_given(trees: Sequence[PackedTree], X: Rows, wanted: Csr, *, threads: int | None = None) -> Csr:
     """Scores of the stored entries of `wanted`, rows × labels; of several trees, the mean."""
     total = sum(_score_tree(tree, X, wanted, threads) for tree in trees)
     return for_scipy(assemble(total / np.float32(len(trees)), wanted.indices, wanted.indptr, wanted.shape))
 
 
-def _score_tree(packed: PackedTree, X: Csr, wanted: Csr, threads: int | None) -> Float32:
+def _score_tree(packed: PackedTree, X: Rows, wanted: Csr, threads: int | None) -> Float32:
     tree, scores = packed.tree, np.empty(wanted.nnz, np.float32)
     label_offsets, label_slots = tree.label_slots
 
@@ -103,7 +103,7 @@ def _score_tree(packed: PackedTree, X: Csr, wanted: Csr, threads: int | None) ->
             X.indptr, X.indices, X.data, X.shape[1], first, last, wanted.indptr, wanted.indices, scores,
         )  # fmt: skip
 
-    _by_rows(given, int(X.shape[0]), 256, threads)
+    _by_rows(given, X.shape[0], 256, threads)
     return scores
 
 

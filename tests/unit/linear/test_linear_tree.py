@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import xtrellis as xt
-from xtrellis.arrays import as_features
+from xtrellis.arrays import as_rows
 from xtrellis.linear import LinearTree, PackedTree
 from xtrellis.linear.search import SearchSettings, search_tree
 
@@ -127,7 +127,7 @@ def test_hostile_weights_never_leave_the_arrays(seed):
         raw[at] = rng.integers(0, 256, 20)
     state.arrays = arrays
     again = PackedTree.from_state({}, state)
-    for rows in (as_features(X), as_features(X[[0]])):
+    for rows in (as_rows(X, n_features=30), as_rows(X[[0]], n_features=30)):
         top = search_tree(again, rows, 5, SearchSettings())
         assert ((top.labels >= -1) & (top.labels < 30)).all()
 
@@ -146,7 +146,10 @@ def test_several_trees_are_averaged():
     index = xt.BalancedTree(max_leaf=8, arity=4)
     model = LinearTree(index=index, n_trees=3, beam=50, seed=4).fit(X, Y)
     assert len({tree.tree.children.tobytes() for tree in model.trees}) == 3
-    alone = [search_tree(tree, as_features(X), 60, SearchSettings(beam=50)).to_csr().toarray() for tree in model.trees]
+    alone = [
+        search_tree(tree, as_rows(X, n_features=30), 60, SearchSettings(beam=50)).to_csr().toarray()
+        for tree in model.trees
+    ]
     mean = np.mean(alone, axis=0)
     top = model.predict(X, k=4)
     np.testing.assert_allclose(top.scores, -np.sort(-mean, axis=1)[:, :4], rtol=1e-5)
