@@ -16,6 +16,7 @@ struct Compact {
     std::vector<Id> ids;          // local column ids
     std::vector<float> values;
     std::vector<Id> columns;      // local id -> global id; frequent columns first, so that they share cache lines
+    Id singles = 0;               // columns that occur in one row only: the last ones
 
     Offset rows() const { return static_cast<Offset>(offsets.size()) - 1; }
     Id width() const { return static_cast<Id>(columns.size()); }
@@ -45,7 +46,10 @@ inline Compact compact(const Csr& matrix, std::span<const Id> rows, ColumnMap& s
     std::sort(seen.begin(), seen.end());
     constexpr Id cap = 255;
     std::size_t starts[cap + 2] = {};
-    for (const Id column : seen) ++starts[cap - std::min(scratch[column], cap) + 1];
+    for (const Id column : seen) {
+        ++starts[cap - std::min(scratch[column], cap) + 1];
+        out.singles += scratch[column] == 1;
+    }
     for (Id i = 0; i <= cap; ++i) starts[i + 1] += starts[i];
     std::vector<Id> sorted(seen.size());
     for (const Id column : seen) sorted[starts[cap - std::min(scratch[column], cap)]++] = column;

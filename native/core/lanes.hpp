@@ -11,6 +11,11 @@ namespace xtrellis {
 template <int N>
 struct Vectors;
 template <>
+struct Vectors<4> {
+    typedef float Floats __attribute__((vector_size(16)));
+    typedef std::int32_t Ints __attribute__((vector_size(16)));
+};
+template <>
 struct Vectors<8> {
     typedef float Floats __attribute__((vector_size(32)));
     typedef std::int32_t Ints __attribute__((vector_size(32)));
@@ -38,13 +43,17 @@ struct Lanes {
     // Bit l of `mask` spread to lane l.
     static XTRELLIS_INLINE Ints spread(std::uint32_t mask) {
         Ints bits;
-        for (int l = 0; l < N; ++l) bits[l] = 1 << l;
+        for (int l = 0; l < N; ++l) bits[l] = static_cast<std::int32_t>(1u << l);
         return ((Ints{} + static_cast<std::int32_t>(mask)) & bits) != 0;
     }
+    // In halves: a loop over lanes would take them out one by one.
     static XTRELLIS_INLINE bool any(Ints truth) {
-        std::int32_t seen = 0;
-        for (int l = 0; l < N; ++l) seen |= truth[l];
-        return seen != 0;
+        typedef std::int64_t Quarter __attribute__((vector_size(16)));
+        Quarter parts[N / 4];
+        __builtin_memcpy(parts, &truth, sizeof parts);
+        Quarter seen = parts[0];
+        for (int i = 1; i < N / 4; ++i) seen |= parts[i];
+        return (seen[0] | seen[1]) != 0;
     }
 };
 

@@ -8,16 +8,15 @@
 // Logistic (Yu, Huang, Lin 2011): min ½αᵀQα + Σ α log α + (C−α) log(C−α), 0 < α < C.
 //
 // Legend: a = α, s = y ∈ {−1, +1}, z = margin w·x, g = gradient of the dual, pg = projected gradient.
+//
+// This file is compiled once an instruction set (variant.inc), and the linker keeps only one copy of every inline
+// function it finds: what is here must be inlined entirely (XTRELLIS_INLINE) and use no library templates.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
-#include <limits>
-#include <vector>
 
 #include "core/lanes.hpp"
 #include "core/rng.hpp"
-#include "linear/problem.hpp"
 
 namespace xtrellis::linear {
 
@@ -31,10 +30,43 @@ struct Settings {
     int epochs = 100;
 };
 
+// The problem as plain arrays (Problem in problem.hpp).
+struct Rows {
+    std::uint32_t count = 0;
+    const std::int64_t* begins = nullptr;  // of a row's features
+    const std::int64_t* shared = nullptr;  // where those end that other rows have too
+    const std::int64_t* ends = nullptr;
+    const std::int32_t* ids = nullptr;
+    const float* values = nullptr;
+    const float* norms = nullptr;
+    const float* own = nullptr;
+    float bias = 0;
+};
+
+// What a rule wants to know of a row's length, for positive and negative rows.
+struct Curvature {
+    float positive, negative;
+};
+
+// What one group of classifiers is solved in: zeroed by the caller, stride is its number of lanes.
+struct Arrays {
+    float* weights;  // width × stride
+    float* alphas;   // rows × stride
+    float* biases;   // stride
+    std::uint32_t* order;      // rows
+    Curvature* curvatures;     // rows
+};
+
 struct Outcome {
     int epochs = 0;
     bool converged = false;
 };
+
+XTRELLIS_INLINE void swap(std::uint32_t& a, std::uint32_t& b) {
+    const std::uint32_t c = a;
+    a = b;
+    b = c;
+}
 
 // The step of one row for all lanes; `live` lanes move, others stand still.
 template <int N>
@@ -45,16 +77,18 @@ struct SquaredHinge {
     static constexpr bool shrinks = true;
     F ridge_positive, ridge_negative;  // 1 / (2C)
 
-    explicit SquaredHinge(const Settings& s)
+    XTRELLIS_INLINE explicit SquaredHinge(const Settings& s)
         : ridge_positive(L::all(0.5f / s.cost_positive)), ridge_negative(L::all(0.5f / s.cost_negative)) {}
 
     struct Step {
         F next, gradient, violation;
     };
-    XTRELLIS_INLINE Step operator()(F a, F z, F s, I positive, float norm, I) const {
+    // A division is slow and the next row waits for it: the reciprocals of the curvatures are computed beforehand.
+    XTRELLIS_INLINE Curvature curvature(float norm) const { return {1 / (ridge_positive[0] + norm), 1 / (ridge_negative[0] + norm)}; }
+    XTRELLIS_INLINE Step operator()(F a, F z, F s, I positive, Curvature inverse, I) const {
         const F ridge = positive ? ridge_positive : ridge_negative;
         const F g = s * z - 1.0f + ridge * a;
-        const F next = L::max(a - g / (ridge + norm), F{});
+        const F next = L::max(a - g * (positive ? L::all(inverse.positive) : L::all(inverse.negative)), F{});
         return {next, g, a > 0.0f ? g : L::min(g, F{})};
     }
 };
@@ -67,66 +101,77 @@ struct Logistic {
     static constexpr bool shrinks = false;  // every α is interior: nothing ever rests at a bound
     float cost_positive, cost_negative;
 
-    explicit Logistic(const Settings& s) : cost_positive(s.cost_positive), cost_negative(s.cost_negative) {}
+    XTRELLIS_INLINE explicit Logistic(const Settings& s) : cost_positive(s.cost_positive), cost_negative(s.cost_negative) {}
 
     struct Step {
         F next, gradient, violation;
     };
     // With α = C·σ(t) the optimum of one coordinate is the root of f(t) = norm·(C·σ(t) − a) + s·z + t, which rises with
     // slope ≥ 1: Newton inside a bracket that always holds the root.
-    static float root(float a, float margin, float norm, float cost) {
+    static XTRELLIS_INLINE float root(float a, float margin, float norm, float cost) {
         float low = -margin - norm * (cost - a), high = -margin + norm * a;
-        float t = a <= 0 ? low : std::log(a / (cost - a));
+        float t = a <= 0 ? low : __builtin_logf(a / (cost - a));
         if (!(t >= low && t <= high)) t = 0.5f * (low + high);
         for (int i = 0; i < 40; ++i) {
-            const float p = 1 / (1 + std::exp(-t));
+            const float p = 1 / (1 + __builtin_expf(-t));
             const float f = norm * (cost * p - a) + margin + t;
-            if (std::fabs(f) < 1e-5f * (1 + std::fabs(t))) break;
+            if (__builtin_fabsf(f) < 1e-5f * (1 + __builtin_fabsf(t))) break;
             (f > 0 ? high : low) = t;
             const float newton = t - f / (norm * cost * p * (1 - p) + 1);
             t = newton > low && newton < high ? newton : 0.5f * (low + high);
         }
         return t;
     }
-    XTRELLIS_INLINE Step operator()(F a, F z, F s, I positive, float norm, I live) const {
+    XTRELLIS_INLINE Curvature curvature(float norm) const { return {norm, norm}; }
+    XTRELLIS_INLINE Step operator()(F a, F z, F s, I positive, Curvature curvature, I live) const {
+        const float norm = curvature.positive;
         Step step{a, F{}, F{}};
         for (int l = 0; l < N; ++l) {
             if (!live[l]) continue;
             const float cost = positive[l] ? cost_positive : cost_negative;
             const float margin = s[l] * z[l];
             const float t = root(a[l], margin, norm, cost);
-            float next = cost / (1 + std::exp(-t));
-            next = std::fmin(next, cost * (1 - 1e-6f));  // strictly inside, or log(α/(C−α)) is lost
+            float next = cost / (1 + __builtin_expf(-t));
+            next = __builtin_fminf(next, cost * (1 - 1e-6f));  // strictly inside, or log(α/(C−α)) is lost
             // How far the current α is from what its margin asks for, in probability: bounded, unlike the logit.
-            step.violation[l] = a[l] / cost - 1 / (1 + std::exp(margin));
+            step.violation[l] = a[l] / cost - 1 / (1 + __builtin_expf(margin));
             step.next[l] = next;
         }
         return step;
     }
 };
 
-// Solve up to N classifiers. `masks[i]` has bit l set if row i has label l; `lanes` says how many are real.
-// `weights` (width × N, zeroed by the caller, or a warm start that matches `alphas`) and `alphas` (rows × N) are
-// updated; `biases` gets the constant feature's weights. Converged lanes freeze; rows at rest in all lanes drop out
-// until the end, when everything is looked at once more.
-template <int N, class Rule>
-XTRELLIS_INLINE Outcome solve_group(const Problem& p, const std::uint16_t* masks, int lanes, const Settings& settings,
-                                    std::uint64_t key, float* weights, float* alphas, float* biases) {
+// Solve up to K·N classifiers: K vectors of N lanes, so that while one waits for its margin the other computes.
+// `masks[i]` has bit l set if row i has label l; `lanes` says how many are real. Converged lanes freeze; rows at rest in
+// all lanes drop out until the end, when everything is looked at once more.
+template <int N, int K, class Rule>
+XTRELLIS_INLINE Outcome solve_group(const Rows& p, const std::uint32_t* masks, int lanes, const Settings& settings,
+                                    std::uint64_t key, const Arrays& arrays) {
     using L = Lanes<N>;
     using F = typename L::Floats;
     using I = typename L::Ints;
-    constexpr float inf = std::numeric_limits<float>::infinity();
+    constexpr float inf = __builtin_inff();
+    constexpr std::size_t stride = static_cast<std::size_t>(N) * K;
     const Rule rule(settings);
-    const auto rows = static_cast<std::uint32_t>(p.rows());
-    std::vector<std::uint32_t> order(rows);
-    for (std::uint32_t i = 0; i < rows; ++i) order[i] = i;
-    const Id* ids = p.x.ids.data();
-    const float* values = p.x.values.data();
+    const std::uint32_t rows = p.count;
+    std::uint32_t* order = arrays.order;
+    Curvature* curvatures = arrays.curvatures;
+    float *weights = arrays.weights, *alphas = arrays.alphas, *biases = arrays.biases;
+    for (std::uint32_t i = 0; i < rows; ++i) {
+        order[i] = i;
+        curvatures[i] = rule.curvature(p.norms[i]);
+    }
+    const std::int32_t* ids = p.ids;
+    const float* values = p.values;
 
-    const I real = L::spread(lanes >= 32 ? ~0u : (1u << lanes) - 1u);
-    I live = real;
-    F bias_weights = L::load(biases);
-    F rest_above = L::all(inf);  // a row at α = 0 whose gradient is above this is left alone for now
+    I real[K], live[K];
+    F bias_weights[K], rest_above[K];  // a row at α = 0 whose gradient is above `rest_above` is left alone for now
+    const std::uint32_t all_real = lanes >= 32 ? ~0u : (1u << lanes) - 1u;
+    for (int k = 0; k < K; ++k) {
+        live[k] = real[k] = L::spread(all_real >> (k * N));
+        bias_weights[k] = L::load(biases + k * N);
+        rest_above[k] = L::all(inf);
+    }
     std::uint32_t active = rows;
     Rng rng(key);
     Outcome outcome;
@@ -134,58 +179,85 @@ XTRELLIS_INLINE Outcome solve_group(const Problem& p, const std::uint16_t* masks
     while (outcome.epochs < settings.epochs) {
         ++outcome.epochs;
         const bool whole = active == rows;
-        for (std::uint32_t i = active; i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
-        F highest{}, lowest{};  // of the projected gradients; at the optimum all of them are 0
+        for (std::uint32_t i = active; i > 1; --i) swap(order[i - 1], order[rng.below(i)]);
+        F highest[K] = {}, lowest[K] = {};  // of the projected gradients; at the optimum all of them are 0
         for (std::uint32_t at = 0; at < active;) {
             const std::uint32_t i = order[at];
-            const Offset begin = p.x.offsets[i], end = p.x.offsets[i + 1];
-            F z0 = bias_weights * p.bias, z1{};
-            Offset j = begin;
+            const std::int64_t begin = p.begins[i], end = p.shared[i];
+            F z[2][K];
+            for (int k = 0; k < K; ++k) z[0][k] = bias_weights[k] * p.bias, z[1][k] = F{};
+            std::int64_t j = begin;
             for (; j + 1 < end; j += 2) {
-                z0 += values[j] * L::load(weights + static_cast<std::size_t>(ids[j]) * N);
-                z1 += values[j + 1] * L::load(weights + static_cast<std::size_t>(ids[j + 1]) * N);
+                const float* w0 = weights + static_cast<std::size_t>(ids[j]) * stride;
+                const float* w1 = weights + static_cast<std::size_t>(ids[j + 1]) * stride;
+                for (int k = 0; k < K; ++k) z[0][k] += values[j] * L::load(w0 + k * N);
+                for (int k = 0; k < K; ++k) z[1][k] += values[j + 1] * L::load(w1 + k * N);
             }
-            if (j < end) z0 += values[j] * L::load(weights + static_cast<std::size_t>(ids[j]) * N);
-
-            float* alpha = alphas + static_cast<std::size_t>(i) * N;
-            const F a = L::load(alpha);
-            const I positive = L::spread(masks[i]);
-            const F s = positive ? L::all(1.0f) : L::all(-1.0f);
-            const auto step = rule(a, z0 + z1, s, positive, p.norms[i], live);
+            if (j < end) {
+                for (int k = 0; k < K; ++k) z[0][k] += values[j] * L::load(weights + static_cast<std::size_t>(ids[j]) * stride + k * N);
+            }
+            float* alpha = alphas + static_cast<std::size_t>(i) * stride;
+            F delta[K], next[K], violation[K];
+            I moving{}, awake{};
+            for (int k = 0; k < K; ++k) {
+                const F a = L::load(alpha + k * N);
+                const I positive = L::spread(masks[i] >> (k * N));
+                const F s = positive ? L::all(1.0f) : L::all(-1.0f);
+                const auto step = rule(a, z[0][k] + z[1][k] + p.own[i] * (a * s), s, positive, curvatures[i], live[k]);
+                const F move = live[k] ? step.next - a : F{};
+                if constexpr (Rule::shrinks) awake |= live[k] & ((a > 0.0f) | (step.gradient <= rest_above[k]));
+                violation[k] = step.violation;
+                next[k] = a + move;
+                delta[k] = move * s;
+                moving |= move != 0.0f;
+            }
             if constexpr (Rule::shrinks) {
-                if (!L::any(live & ((a > 0.0f) | (step.gradient <= rest_above)))) {
-                    std::swap(order[at], order[--active]);
+                if (!L::any(awake)) {
+                    swap(order[at], order[--active]);
                     continue;
                 }
             }
-            highest = L::max(highest, step.violation);
-            lowest = L::min(lowest, step.violation);
-            const F move = live ? step.next - a : F{};
-            if (L::any(move != 0.0f)) {
-                L::store(alpha, a + move);
-                const F delta = move * s;
-                for (j = begin; j < end; ++j) {
-                    float* w = weights + static_cast<std::size_t>(ids[j]) * N;
-                    L::store(w, L::load(w) + values[j] * delta);
+            for (int k = 0; k < K; ++k) {
+                highest[k] = L::max(highest[k], violation[k]);
+                lowest[k] = L::min(lowest[k], violation[k]);
+            }
+            if (L::any(moving)) {
+                for (int k = 0; k < K; ++k) {
+                    L::store(alpha + k * N, next[k]);
+                    bias_weights[k] += p.bias * delta[k];
                 }
-                bias_weights += p.bias * delta;
+                for (j = begin; j < end; ++j) {
+                    float* w = weights + static_cast<std::size_t>(ids[j]) * stride;
+                    for (int k = 0; k < K; ++k) L::store(w + k * N, L::load(w + k * N) + values[j] * delta[k]);
+                }
             }
             ++at;
         }
         // Lanes whose projected gradients agree within the tolerance are solved on the rows still looked at.
-        live &= highest - lowest > settings.tolerance;
-        rest_above = highest > 0.0f ? highest : L::all(inf);
-        if (!L::any(live)) {
-            if (whole) {
-                outcome.converged = true;
-                break;
+        I unsolved{};
+        for (int k = 0; k < K; ++k) {
+            live[k] &= highest[k] - lowest[k] > settings.tolerance;
+            rest_above[k] = highest[k] > 0.0f ? highest[k] : L::all(inf);
+            unsolved |= live[k];
+        }
+        if (L::any(unsolved)) continue;
+        if (whole) {
+            outcome.converged = true;
+            break;
+        }
+        active = rows;
+        for (int k = 0; k < K; ++k) live[k] = real[k], rest_above[k] = L::all(inf);
+    }
+    for (int k = 0; k < K; ++k) L::store(biases + k * N, bias_weights[k]);
+    for (std::uint32_t i = 0; i < rows; ++i) {
+        for (int k = 0; k < K; ++k) {
+            const F s = L::spread(masks[i] >> (k * N)) ? L::all(1.0f) : L::all(-1.0f);
+            const F part = L::load(alphas + static_cast<std::size_t>(i) * stride + k * N) * s;
+            for (std::int64_t j = p.shared[i]; j < p.ends[i]; ++j) {
+                L::store(weights + static_cast<std::size_t>(ids[j]) * stride + k * N, values[j] * part);
             }
-            active = rows;
-            live = real;
-            rest_above = L::all(inf);
         }
     }
-    L::store(biases, bias_weights);
     return outcome;
 }
 

@@ -3,27 +3,30 @@
 #include <vector>
 
 namespace xtrellis::linear {
+
+using Solve = Outcome(int group, const Rows&, const std::uint32_t* masks, int lanes, const Settings&, std::uint64_t key, const Arrays&);
+namespace base { Solve solve; }
+namespace avx2 { Solve solve; }
+namespace avx512 { Solve solve; }
+
 namespace {
 
-XTRELLIS_CLONES Outcome solve16(const Problem& p, const std::uint16_t* masks, int lanes, const Settings& s,
-                                std::uint64_t key, float* weights, float* alphas, float* biases) {
-    return s.loss == Loss::logistic ? solve_group<16, Logistic<16>>(p, masks, lanes, s, key, weights, alphas, biases)
-                                    : solve_group<16, SquaredHinge<16>>(p, masks, lanes, s, key, weights, alphas, biases);
-}
-
-XTRELLIS_CLONES Outcome solve8(const Problem& p, const std::uint16_t* masks, int lanes, const Settings& s,
-                               std::uint64_t key, float* weights, float* alphas, float* biases) {
-    return s.loss == Loss::logistic ? solve_group<8, Logistic<8>>(p, masks, lanes, s, key, weights, alphas, biases)
-                                    : solve_group<8, SquaredHinge<8>>(p, masks, lanes, s, key, weights, alphas, biases);
+// The widest solver that this machine runs.
+Solve* pick() {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw")) return avx512::solve;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return avx2::solve;
+#endif
+    return base::solve;
 }
 
 // Which of the children first .. first + lanes each row belongs to, as bits.
-void fill_masks(const NodeRows& node, int first, int lanes, std::vector<std::uint16_t>& masks) {
+void fill_masks(const NodeRows& node, int first, int lanes, std::vector<std::uint32_t>& masks) {
     masks.assign(node.rows.size(), 0);
     for (std::size_t r = 0; r < node.rows.size(); ++r) {
         for (Offset i = node.offsets[r]; i < node.offsets[r + 1]; ++i) {
             const int lane = node.positives[i] - first;
-            if (lane >= 0 && lane < lanes) masks[r] |= static_cast<std::uint16_t>(1u << lane);
+            if (lane >= 0 && lane < lanes) masks[r] |= 1u << lane;
         }
     }
 }
@@ -34,22 +37,29 @@ Block train_block(const Csr& X, const NodeRows& node, int first, int count, floa
                   Pruning pruning, std::uint64_t key) {
     thread_local ColumnMap scratch;
     const Problem problem = build_problem(X, node.rows, bias, scratch);
-    const int width = count <= 8 ? 8 : 16;
     BlockBuilder builder(problem, pruning);
     std::vector<float> biases(static_cast<std::size_t>(count), 0.0f);
     std::vector<std::int32_t> epochs;
     std::vector<std::uint8_t> converged;
-    std::vector<std::uint16_t> masks;
+    std::vector<std::uint32_t> masks;
     std::vector<float> weights, alphas;
-    for (int begin = 0; begin < count; begin += width) {
+    std::vector<std::uint32_t> order(node.rows.size());
+    std::vector<Curvature> curvatures(node.rows.size());
+    const Rows rows{static_cast<std::uint32_t>(node.rows.size()), problem.x.offsets.data(), problem.shared.data(),
+                    problem.x.offsets.data() + 1, problem.x.ids.data(), problem.x.values.data(), problem.norms.data(),
+                    problem.own.data(), bias};
+    static Solve* const solve = pick();
+    for (int begin = 0, width = 0; begin < count; begin += width) {
+        // Wider groups hide the time in which a row's step waits for its margin.
+        width = count - begin <= 8 ? 8 : count - begin <= 16 ? 16 : 32;
         const int lanes = std::min(width, count - begin);
         fill_masks(node, first + begin, lanes, masks);
         weights.assign(static_cast<std::size_t>(problem.width()) * width, 0.0f);
         alphas.assign(static_cast<std::size_t>(problem.rows()) * width, 0.0f);
-        float lane_biases[16] = {};
+        float lane_biases[32] = {};
         const auto group_key = mix(key ^ static_cast<std::uint64_t>(first + begin));
-        const Outcome outcome = (width == 8 ? solve8 : solve16)(problem, masks.data(), lanes, settings, group_key,
-                                                                weights.data(), alphas.data(), lane_biases);
+        const Outcome outcome = solve(width, rows, masks.data(), lanes, settings, group_key,
+                                      {weights.data(), alphas.data(), lane_biases, order.data(), curvatures.data()});
         builder.add(weights.data(), width, begin, lanes);
         for (int l = 0; l < lanes; ++l) biases[static_cast<std::size_t>(begin + l)] = lane_biases[l] * bias;
         epochs.push_back(outcome.epochs);

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "linear/block.hpp"
+#include "linear/problem.hpp"
 #include "linear/solve.hpp"
 
 namespace xtrellis::linear {

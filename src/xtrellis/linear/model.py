@@ -46,7 +46,7 @@ class LinearTree(Model):
     max_weights: int | None = param(
         integer(at_least=1, or_none=True), "weights a classifier keeps at most", default=None
     )
-    normalize_label_rows: bool = param(flag(), "rows with many labels count less in the labels' vectors", default=False)
+    normalize_label_rows: bool = param(flag(), "rows with many labels count less in the labels' vectors", default=True)
     transform: str = param(choice(*TRANSFORMS), "how a margin becomes a score", default="l3-hinge")
     n_trees: int = param(integer(at_least=1), "trees with different seeds, averaged", default=1)
     storage: str = param(

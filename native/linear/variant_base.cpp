@@ -1,0 +1,3 @@
+#define XTRELLIS_VARIANT base
+#define XTRELLIS_WIDTH 4
+#include "linear/variant.inc"
