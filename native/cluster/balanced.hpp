@@ -32,7 +32,7 @@ inline double split_balanced(const Csr& vectors, std::span<Id> members, SplitSet
                              ColumnMap& scratch) {
     const std::size_t n = members.size(), half = (n + 1) / 2;
     if (n < 2) return 0;
-    std::sort(members.begin(), members.end());
+    if (!std::is_sorted(members.begin(), members.end())) std::sort(members.begin(), members.end());
     const Compact v = compact(vectors, members, scratch);
     const auto width = static_cast<std::size_t>(v.width());
 

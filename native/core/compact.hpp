@@ -41,9 +41,8 @@ inline Compact compact(const Csr& matrix, std::span<const Id> rows, ColumnMap& s
         }
         nonzeros += matrix.length(row);
     }
-    // Frequent first, then by id: the order does not depend on the order of the rows. A sort by id, then a stable
-    // counting sort by frequency, capped: beyond a few hundred occurrences the exact order no longer matters.
-    std::sort(seen.begin(), seen.end());
+    // Frequent first, then as first seen: columns that occur together lie together. A stable counting sort, capped:
+    // beyond a few hundred occurrences the exact order no longer matters.
     constexpr Id cap = 255;
     std::size_t starts[cap + 2] = {};
     for (const Id column : seen) {

@@ -27,7 +27,7 @@ def _bonsai() -> Model:
     from .index import KMeansTree
     from .linear import LinearTree
 
-    return LinearTree(index=KMeansTree(k=100, depth=3, max_leaf=100), transform="l2-hinge")
+    return LinearTree(index=KMeansTree(k=100, depth=3, max_leaf=100))
 
 
 def _one_vs_all() -> Model:

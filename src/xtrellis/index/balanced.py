@@ -49,17 +49,20 @@ class BalancedTree(Index):
         """Split every segment of `members` in place; returns where the segments now begin."""
         keys = np.array([key(seed, "split", level, i) for i in range(len(cuts) - 1)], np.uint64)
         objectives = np.zeros(len(keys))
-        groups = np.array_split(np.arange(len(keys)), min(len(keys), 8 * threads))
+        # Groups of segments with about the same work: labels with many features tend to lie together.
+        work = np.concatenate([[0], np.cumsum(np.diff(vectors.indptr)[members] + 1)])[cuts]
+        inner = np.searchsorted(work, np.linspace(0, work[-1], 8 * threads + 1)[1:-1])
+        edges = np.unique(np.concatenate([[0], inner, [len(keys)]])).tolist()
 
-        def split(group: Int64) -> None:
-            first, last = int(group[0]), int(group[-1]) + 1
+        def split(group: tuple[int, int]) -> None:
+            first, last = group
             native.split_balanced(
                 vectors.indptr, vectors.indices, vectors.data, vectors.shape[1],
                 members, cuts[first : last + 1], keys[first:last],
                 iterations=self.iterations, tolerance=self.tolerance, objectives=objectives[first:last],
             )  # fmt: skip
 
-        run(split, groups, threads=threads)
+        run(split, list(pairwise(edges)), threads=threads)
         halves = cuts[:-1] + (np.diff(cuts) + 1) // 2
         return np.append(np.column_stack([cuts[:-1], halves]).ravel(), cuts[-1])
 
