@@ -1,6 +1,7 @@
 // xtrellis._native.search: finding labels in a packed model.
 #include "bindings/arrays.hpp"
 #include "search/beam.hpp"
+#include "search/reach.hpp"
 
 namespace xtrellis::search {
 namespace {
@@ -44,6 +45,18 @@ void single(const Packed& packed, In<Id> x_ids, In<float> x_values, Id beam, Out
                   {beam, static_cast<Id>(labels.size())}, labels.data(), scores.data());
 }
 
+nb::tuple reach_level(const Packed& level, Id first_node, In<Offset> x_offsets, In<Id> x_ids, In<float> x_values,
+                      Offset columns, Offset first, Offset last, In<Offset> offsets, In<Id> nodes, In<float> scores,
+                      Id beam) {
+    Beams b;
+    {
+        nb::gil_scoped_release release;
+        b = reach(level.model(), first_node, csr(x_offsets, x_ids, x_values, columns), first, last,
+                  {offsets.data(), nodes.data(), scores.data()}, beam);
+    }
+    return nb::make_tuple(to_numpy(std::move(b.offsets)), to_numpy(std::move(b.nodes)), to_numpy(std::move(b.scores)));
+}
+
 }  // namespace
 
 NB_MODULE(search, m) {
@@ -62,6 +75,10 @@ NB_MODULE(search, m) {
     m.def("single", &single, nb::call_guard<nb::gil_scoped_release>(), nb::arg("packed"),
           nb::arg("x_ids").noconvert(), nb::arg("x_values").noconvert(), nb::arg("beam"),
           nb::arg("labels").noconvert(), nb::arg("scores").noconvert());
+    m.def("reach", &reach_level, nb::arg("level"), nb::arg("first_node"), nb::arg("x_offsets").noconvert(),
+          nb::arg("x_ids").noconvert(), nb::arg("x_values").noconvert(), nb::arg("columns"), nb::arg("first"),
+          nb::arg("last"), nb::arg("offsets").noconvert(), nb::arg("nodes").noconvert(),
+          nb::arg("scores").noconvert(), nb::arg("beam"));
 }
 
 }  // namespace xtrellis::search

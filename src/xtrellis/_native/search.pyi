@@ -33,3 +33,17 @@ def batch(
     scores: Float32,
 ) -> None: ...
 def single(packed: Packed, x_ids: Int32, x_values: Float32, beam: int, labels: Int32, scores: Float32) -> None: ...
+def reach(
+    level: Packed,
+    first_node: int,
+    x_offsets: Int64,
+    x_ids: Int32,
+    x_values: Float32,
+    columns: int,
+    first: int,
+    last: int,
+    offsets: Int64,
+    nodes: Int32,
+    scores: Float32,
+    beam: int,
+) -> tuple[Int64, Int32, Float32]: ...

@@ -18,7 +18,8 @@ from ..store import State, Storable
 from ..types import TopK
 from .packed import TRANSFORMS, PackedTree
 from .search import search
-from .training import LOSSES, Routes, SolverSettings, train_blocks
+from .routes import NEGATIVES
+from .training import LOSSES, Negatives, SolverSettings, Trainer
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -37,6 +38,14 @@ class LinearTree(Model):
         number(above=0), "a classifier is solved when its gradients agree within this", default=0.1
     )
     max_epochs: int = param(integer(at_least=1), "passes over a node's rows at most", default=100)
+    negatives: str = param(
+        choice(*NEGATIVES),
+        "rows a node is trained on: those with a label below it, those that search leads there, or both",
+        default="teacher",
+    )
+    negative_beam: int = param(
+        integer(at_least=1), "nodes a level that search keeps when it looks for negatives", default=10
+    )
     bias: float = param(number(at_least=0), "value of the constant feature; 0 for none", default=1.0)
     prune: float = param(number(at_least=0), "smaller absolute weights are dropped", default=0.1)
     max_weights: int | None = param(
@@ -93,9 +102,11 @@ class LinearTree(Model):
         X, Y = labels.X, labels.Y
         tree = self.index.build(labels, seed=seed)
         progress.note(f"label tree: {', '.join(f'{name} {value}' for name, value in tree.describe().items())}")
-        routes = Routes.by_labels(Y, tree)
-        blocks = train_blocks(X, tree, routes, self._solver(), seed=seed, threads=self.threads)
-        return PackedTree.pack(tree, blocks, int(X.shape[1]), self.transform)
+        trainer = Trainer(X, Y, tree, self._solver(), self._negatives(), seed=seed, threads=self.threads)
+        return PackedTree.pack(tree, trainer.train(), int(X.shape[1]), self.transform)
+
+    def _negatives(self) -> Negatives:
+        return Negatives(self.negatives, self.negative_beam, self.transform)
 
     def _solver(self) -> SolverSettings:
         return SolverSettings(

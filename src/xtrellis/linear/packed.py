@@ -16,13 +16,11 @@ from .._native import search as native
 from ..errors import StoreError
 from ..index import LabelTree
 from ..store import State, Storable
-from ..types import Array, Float32, Int32, Int64, UInt8, UInt32
+from ..types import Array, Int64
+from .segments import Allocate, Segment, in_memory
 
 MAX_BLOCK = 256
 TRANSFORMS = {"l2-hinge": 0, "l3-hinge": 1, "sigmoid": 2}
-
-# One trained block as the kernel returns it: features, starts, children, weights, biases, epochs, converged.
-TrainedBlock = tuple[Int32, UInt32, UInt8, Float32, Float32, Int32, UInt8]
 
 
 def block_offsets(tree: LabelTree) -> Int64:
@@ -47,22 +45,16 @@ class PackedTree(Storable):
         )  # fmt: skip
 
     @classmethod
-    def pack(cls, tree: LabelTree, blocks: Sequence[TrainedBlock], n_features: int, transform: str) -> PackedTree:
-        """Join trained blocks, given in the order of the nodes."""
-
-        def offsets(which: int) -> Int64:
-            return np.cumsum([0, *(len(block[which]) for block in blocks)], dtype=np.int64)
-
-        arrays: dict[str, Array] = {
-            "feature_offsets": offsets(0),
-            "entry_offsets": offsets(2),
-            "features": np.concatenate([block[0] for block in blocks]),
-            "starts": np.concatenate([block[1][:-1] for block in blocks]),
-            "entry_children": np.concatenate([block[2] for block in blocks]),
-            "values": np.concatenate([block[3] for block in blocks]),
-            "biases": np.concatenate([block[4] for block in blocks]),
-        }
-        return cls(tree, arrays, n_features, transform)
+    def pack(
+        cls,
+        tree: LabelTree,
+        segments: Sequence[Segment],
+        n_features: int,
+        transform: str,
+        allocate: Allocate = in_memory,
+    ) -> PackedTree:
+        """Join the trained segments of all nodes, in their order; they are emptied. `allocate` says where it goes."""
+        return cls(tree, Segment.join(segments, allocate, consume=True).arrays, n_features, transform)
 
     def _check(self) -> None:
         """What kernels rely on: O(blocks), so that opening a model reads next to nothing of it."""

@@ -1,0 +1,98 @@
+"""`Segment`: the finished weights of a run of nodes, as a few long arrays instead of thousands of short ones.
+
+A level is one segment, or several if it is wide: what is packed, laid on disk and resumed. Where segments are cut
+depends on the tree alone, and no weight depends on where they are cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..index import LabelTree
+from ..types import Array, Float32, Int32, UInt8, UInt32
+
+MAX_SEGMENT = 1 << 16  # classifiers: a few minutes of work and some hundred megabytes at most
+
+# One trained block as the kernel returns it: features, starts, children, weights, biases, epochs, converged.
+TrainedBlock = tuple[Int32, UInt32, UInt8, Float32, Float32, Int32, UInt8]
+
+OFFSETS = {"feature_offsets": "features", "entry_offsets": "entry_children"}  # and what they count
+CONTENT = {"features": 0, "starts": 1, "entry_children": 2, "values": 3, "biases": 4}  # and their place in a block
+DTYPES = {"features": "i4", "starts": "u4", "entry_children": "u1", "values": "f4", "biases": "f4"}
+
+Allocate = Callable[[str, int], Array]
+
+
+def in_memory(name: str, length: int) -> Array:
+    """Room for one array of a segment."""
+    return np.empty(length, DTYPES[name])
+
+
+@dataclass(frozen=True)
+class Segment:
+    """The weights of nodes first .. last: arrays as in a `PackedTree`, offsets from 0."""
+
+    first: int
+    last: int
+    arrays: dict[str, Array]
+
+    @classmethod
+    def pack(cls, first: int, last: int, blocks: list[list[Any]]) -> Segment:
+        """Join trained blocks, given in the order of the nodes. Empties the blocks, so that they take no room twice."""
+        arrays: dict[str, Array] = {}
+        for name, content in OFFSETS.items():
+            arrays[name] = np.cumsum([0, *(len(block[CONTENT[content]]) for block in blocks)], dtype=np.int64)
+        for name, place in CONTENT.items():
+            pieces = [block[place][: -1 if name == "starts" else None] for block in blocks]
+            arrays[name] = np.concatenate(pieces) if pieces else in_memory(name, 0)
+            for block in blocks:
+                block[place] = None
+        return cls(first, last, arrays)
+
+    @classmethod
+    def join(cls, segments: Sequence[Segment], allocate: Allocate = in_memory, *, consume: bool = False) -> Segment:
+        """Neighbours as one. With `consume` each is emptied as it is copied: one array at a time lies in memory twice."""
+        arrays: dict[str, Array] = {}
+        for name in OFFSETS:
+            shift = np.cumsum([0, *(int(s.arrays[name][-1]) for s in segments)])
+            arrays[name] = np.concatenate(
+                [[0], *(s.arrays[name][1:] + start for s, start in zip(segments, shift, strict=False))]
+            ).astype(np.int64)
+        for name in CONTENT:
+            whole = allocate(name, sum(len(s.arrays[name]) for s in segments))
+            at = 0
+            for segment in segments:
+                piece = segment.arrays.pop(name) if consume else segment.arrays[name]
+                whole[at : at + len(piece)] = piece
+                at += len(piece)
+            arrays[name] = whole
+        return cls(segments[0].first, segments[-1].last, arrays)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of all arrays."""
+        return sum(array.nbytes for array in self.arrays.values())
+
+
+def cuts(tree: LabelTree, largest: int = MAX_SEGMENT) -> list[list[tuple[int, int]]]:
+    """For each level, the runs of nodes (first, last) that are segments: at most `largest` classifiers, or one node."""
+    out: list[list[tuple[int, int]]] = []
+    for level in tree.levels():
+        first, end = int(level[0]), int(level[-1]) + 1
+        runs = []
+        while first < end:
+            last = int(np.searchsorted(tree.offsets, tree.offsets[first] + largest, side="right")) - 1
+            last = min(max(last, first + 1), end)
+            runs.append((first, last))
+            first = last
+        out.append(runs)
+    return out
+
+
+def flatten(levels: Iterable[Iterable[tuple[int, int]]]) -> list[tuple[int, int]]:
+    """All runs of nodes, in the order of the nodes."""
+    return [run for level in levels for run in level]
