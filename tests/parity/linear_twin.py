@@ -38,9 +38,8 @@ def held_nodes(weights, x, beam):
     while level:
         below = []
         for score, node in level:
-            for slot in range(tree.offsets[node], tree.offsets[node + 1]):
-                if tree.children[slot] >= 0:
-                    below.append((score + logs[slot], int(tree.children[slot])))
+            slots = range(tree.offsets[node], tree.offsets[node + 1])
+            below += [(score + logs[s], int(tree.children[s])) for s in slots if tree.children[s] >= 0]
         level = sorted(below, key=lambda pair: (-pair[0], pair[1]))[:beam]
         held |= {node for _, node in level}
     return held

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .. import progress
 from ..arrays import as_features, as_labels
-from ..checks import choice, flag, integer, number, part
+from ..checks import choice, flag, integer, number, part, size
 from ..config import param
 from ..errors import InputError, StoreError
 from ..index import BalancedTree, Index, LabelTree
-from ..labels import LabelSpace
 from ..model import Model, check_k
-from ..rng import key
 from ..store import State, Storable
-from ..types import TopK
+from ..types import Csr, TopK
+from .estimate import Estimate, estimate
+from .fitting import fit_trees
 from .packed import TRANSFORMS, PackedTree
-from .search import search
 from .routes import NEGATIVES
-from .training import LOSSES, Negatives, SolverSettings, Trainer
+from .search import search
+from .training import LOSSES, Negatives, SolverSettings
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -56,6 +56,9 @@ class LinearTree(Model):
     n_trees: int = param(integer(at_least=1), "trees with different seeds, averaged", default=1)
     beam: int = param(integer(at_least=1), "nodes a level that search keeps", default=10)
     seed: int = param(integer(at_least=0), "makes everything random repeatable", default=0)
+    memory_limit: int | str | None = param(
+        size(or_none=True), "bytes that training may take, the data included; such as '4GB'", default=None
+    )
     threads: int | None = param(integer(at_least=1, or_none=True), "threads; None for all cores", default=None)
 
     _trees: tuple[PackedTree, ...] = ()
@@ -81,34 +84,40 @@ class LinearTree(Model):
         """How many labels the fitted model knows."""
         return self.tree.n_labels
 
-    def fit(self, X: Any, Y: Any, *, label_features: Any = None) -> Self:
-        """Learn from n×d features and n×L labels; `label_features` (L×any) help to place the labels in the tree."""
+    def fit(
+        self, X: Any, Y: Any, *, label_features: Any = None, checkpoint: str | os.PathLike[str] | None = None
+    ) -> Self:
+        """Learn from n×d features and n×L labels; `label_features` (L×any) help to place the labels in the tree.
+
+        `checkpoint` names a folder that finished work is written to. If it holds that of a training of the same data
+        with the same parameters, this one goes on from there and ends with the same model. It is deleted at the end.
+        """
+        X, Y = self._door(X, Y)
+        if label_features is not None:
+            label_features = as_features(label_features, name="label features")
+        self._trees = fit_trees(self, X, Y, label_features, checkpoint)
+        return self
+
+    def estimate(self, X: Any, Y: Any) -> Estimate:
+        """What `fit` will take: memory, size of the model, classifiers. Quick and rough."""
+        X, Y = self._door(X, Y)
+        return estimate(X, Y, self)
+
+    def _door(self, X: Any, Y: Any) -> tuple[Csr, Csr]:
         X = as_features(X)
         Y = as_labels(Y, n_rows=int(X.shape[0]))
         if X.shape[0] == 0 or Y.shape[1] == 0:
             raise InputError(
                 f"training needs at least one row and one label; got {X.shape[0]} rows, {Y.shape[1]} labels"
             )
-        labels = LabelSpace(
-            X, Y, features=label_features, normalize_rows=self.normalize_label_rows, threads=self.threads
-        )
-        self._trees = tuple(
-            self._grow(labels, key(self.seed, "tree", i) if i else self.seed) for i in range(self.n_trees)
-        )
-        return self
+        return X, Y
 
-    def _grow(self, labels: LabelSpace, seed: int) -> PackedTree:
-        """One tree: built, trained, packed."""
-        X, Y = labels.X, labels.Y
-        tree = self.index.build(labels, seed=seed)
-        progress.note(f"label tree: {', '.join(f'{name} {value}' for name, value in tree.describe().items())}")
-        trainer = Trainer(X, Y, tree, self._solver(), self._negatives(), seed=seed, threads=self.threads)
-        return PackedTree.pack(tree, trainer.train(), int(X.shape[1]), self.transform)
-
-    def _negatives(self) -> Negatives:
+    def negative_rows(self) -> Negatives:
+        """Which rows a node is trained on."""
         return Negatives(self.negatives, self.negative_beam, self.transform)
 
-    def _solver(self) -> SolverSettings:
+    def solver(self) -> SolverSettings:
+        """What the solver needs to know."""
         return SolverSettings(
             loss=self.loss,
             cost_positive=self.cost * self.positive_weight,

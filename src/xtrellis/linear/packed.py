@@ -17,9 +17,8 @@ from ..errors import StoreError
 from ..index import LabelTree
 from ..store import State, Storable
 from ..types import Array, Int64
-from .segments import Allocate, Segment, in_memory
+from .segments import MAX_BLOCK, Allocate, Segment, check_weights, in_memory
 
-MAX_BLOCK = 256
 TRANSFORMS = {"l2-hinge": 0, "l3-hinge": 1, "sigmoid": 2}
 
 
@@ -37,7 +36,7 @@ class PackedTree(Storable):
     def __init__(self, tree: LabelTree, arrays: dict[str, Array], n_features: int, transform: str) -> None:
         self.tree, self.arrays, self.n_features, self.transform = tree, arrays, n_features, transform
         self.blocks = block_offsets(tree)
-        self._check()
+        check_weights(arrays, int(self.blocks[-1]), tree.n_slots)
         self.native = native.Packed(
             tree.offsets, tree.children, tree.n_labels, self.blocks,
             **{name: arrays[name] for name in self.NAMES},
@@ -55,29 +54,6 @@ class PackedTree(Storable):
     ) -> PackedTree:
         """Join the trained segments of all nodes, in their order; they are emptied. `allocate` says where it goes."""
         return cls(tree, Segment.join(segments, allocate, consume=True).arrays, n_features, transform)
-
-    def _check(self) -> None:
-        """What kernels rely on: O(blocks), so that opening a model reads next to nothing of it."""
-        expected: dict[str, Any] = {
-            "feature_offsets": np.int64, "entry_offsets": np.int64, "features": np.int32, "starts": np.uint32,
-            "entry_children": np.uint8, "values": np.float32, "biases": np.float32,
-        }  # fmt: skip
-        for name, dtype in expected.items():
-            array = self.arrays.get(name)
-            if array is None or array.dtype != dtype or array.ndim != 1:
-                raise StoreError(f"weights need an array {name!r} of {np.dtype(dtype)} with one dimension")
-        n_blocks = int(self.blocks[-1])
-        for name, filled in (("feature_offsets", "features"), ("entry_offsets", "entry_children")):
-            offsets = self.arrays[name]
-            if len(offsets) != n_blocks + 1 or offsets[0] != 0 or (np.diff(offsets) < 0).any():
-                raise StoreError(f"{name} must rise from 0 and have {n_blocks + 1} entries")
-            if offsets[-1] != len(self.arrays[filled]):
-                raise StoreError(f"{name} must end at {len(self.arrays[filled])}, the length of {filled}")
-        for name, like in (("starts", "features"), ("values", "entry_children")):
-            if len(self.arrays[name]) != len(self.arrays[like]):
-                raise StoreError(f"{name} must be as long as {like}")
-        if len(self.arrays["biases"]) != self.tree.n_slots:
-            raise StoreError(f"biases must have {self.tree.n_slots} entries, one a slot of the tree")
 
     @property
     def n_weights(self) -> int:

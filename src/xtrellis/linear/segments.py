@@ -6,15 +6,17 @@ depends on the tree alone, and no weight depends on where they are cut.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..errors import StoreError
 from ..index import LabelTree
 from ..types import Array, Float32, Int32, UInt8, UInt32
 
+MAX_BLOCK = 256  # a child's place in its block is one byte
 MAX_SEGMENT = 1 << 16  # classifiers: a few minutes of work and some hundred megabytes at most
 
 # One trained block as the kernel returns it: features, starts, children, weights, biases, epochs, converged.
@@ -25,6 +27,29 @@ CONTENT = {"features": 0, "starts": 1, "entry_children": 2, "values": 3, "biases
 DTYPES = {"features": "i4", "starts": "u4", "entry_children": "u1", "values": "f4", "biases": "f4"}
 
 Allocate = Callable[[str, int], Array]
+
+
+def check_weights(arrays: Mapping[str, Array], n_blocks: int, n_slots: int) -> None:
+    """What kernels rely on: O(blocks), so that opening a model reads next to nothing of it."""
+    expected: dict[str, Any] = {
+        "feature_offsets": np.int64, "entry_offsets": np.int64, "features": np.int32, "starts": np.uint32,
+        "entry_children": np.uint8, "values": np.float32, "biases": np.float32,
+    }  # fmt: skip
+    for name, dtype in expected.items():
+        array = arrays.get(name)
+        if array is None or array.dtype != dtype or array.ndim != 1:
+            raise StoreError(f"weights need an array {name!r} of {np.dtype(dtype)} with one dimension")
+    for name, filled in OFFSETS.items():
+        offsets = arrays[name]
+        if len(offsets) != n_blocks + 1 or offsets[0] != 0 or (np.diff(offsets) < 0).any():
+            raise StoreError(f"{name} must rise from 0 and have {n_blocks + 1} entries")
+        if offsets[-1] != len(arrays[filled]):
+            raise StoreError(f"{name} must end at {len(arrays[filled])}, the length of {filled}")
+    for name, like in (("starts", "features"), ("values", "entry_children")):
+        if len(arrays[name]) != len(arrays[like]):
+            raise StoreError(f"{name} must be as long as {like}")
+    if len(arrays["biases"]) != n_slots:
+        raise StoreError(f"biases must have {n_slots} entries, one a slot of the tree")
 
 
 def in_memory(name: str, length: int) -> Array:
@@ -55,7 +80,7 @@ class Segment:
 
     @classmethod
     def join(cls, segments: Sequence[Segment], allocate: Allocate = in_memory, *, consume: bool = False) -> Segment:
-        """Neighbours as one. With `consume` each is emptied as it is copied: one array at a time lies in memory twice."""
+        """Neighbours as one. With `consume` they are emptied on the way: one array at a time lies in memory twice."""
         arrays: dict[str, Array] = {}
         for name in OFFSETS:
             shift = np.cumsum([0, *(int(s.arrays[name][-1]) for s in segments)])
@@ -91,8 +116,3 @@ def cuts(tree: LabelTree, largest: int = MAX_SEGMENT) -> list[list[tuple[int, in
             first = last
         out.append(runs)
     return out
-
-
-def flatten(levels: Iterable[Iterable[tuple[int, int]]]) -> list[tuple[int, int]]:
-    """All runs of nodes, in the order of the nodes."""
-    return [run for level in levels for run in level]

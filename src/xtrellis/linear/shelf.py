@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import StoreError
+from ..store import tensors
+from ..store.folder import Folder
 from ..types import Array
+from .segments import DTYPES, in_memory
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Shelf:
@@ -18,3 +34,43 @@ class Shelf:
 
 
 NO_SHELF = Shelf()
+
+
+class DiskShelf(Shelf):
+    """Arrays lie in files of a temporary folder (TMPDIR says where) and come back memory-mapped. Use as a context."""
+
+    def __enter__(self) -> Self:
+        self._folder = Path(tempfile.mkdtemp(prefix="xtrellis-"))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)  # what is still mapped lives until it is let go
+
+    def put(self, name: str, arrays: dict[str, Array]) -> dict[str, Array]:
+        infos = {key: tensors.info_of(key, array) for key, array in arrays.items()}
+        try:
+            file_name = f"{len(os.listdir(self._folder))}.safetensors"  # segments' names repeat from tree to tree
+            with open(self._folder / file_name, "xb") as file:
+                n_bytes, _ = tensors.write(file, arrays)
+        except OSError as error:
+            raise StoreError(_no_room(self._folder, error)) from error
+        with Folder(self._folder) as folder:
+            return tensors.read(folder.map(file_name, n_bytes), infos, file_name)
+
+    def allocate(self, name: str, length: int) -> Array:
+        """Room for one array of the finished model, in a file that has no name any more and goes with the array."""
+        if not length:
+            return in_memory(name, 0)
+        try:
+            with tempfile.TemporaryFile(dir=self._folder) as file:
+                # Reserved now: a mapped file that meets a full disk later would end the process.
+                os.posix_fallocate(file.fileno(), 0, length * np.dtype(DTYPES[name]).itemsize)
+                return np.asarray(np.memmap(file, DTYPES[name], "r+", shape=(length,)))
+        except OSError as error:
+            raise StoreError(_no_room(self._folder, error)) from error
+
+
+def _no_room(folder: Path, error: OSError) -> str:
+    return f"cannot put weights into {folder} ({error.strerror or error}); let TMPDIR name a folder with more room"

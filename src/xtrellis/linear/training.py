@@ -1,8 +1,8 @@
 """Training a tree's classifiers: rows go to nodes, every block of a node is one independent task.
 
-Nodes are worked on level by level, the largest of a segment first. Under teacher forcing levels overlap: while one thread
-is busy with the root, others are already below it. With matcher-aware negatives a level's rows are known only when the
-level above is trained, so levels wait for each other. A segment is packed as soon as its last block is done.
+Nodes are worked on level by level, the largest of a segment first. Under teacher forcing levels overlap: while one
+thread is busy with the root, others are already below it. With matcher-aware negatives a level's rows are known only
+when the level above is trained, so levels wait for each other. A segment is packed as soon as its last block is done.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from .._native import linear as native
 from ..index import LabelTree
 from ..parallel import each
 from ..rng import key
-from ..types import Csr, Int64
-from .packed import MAX_BLOCK
+from ..types import Array, Csr, Int64
 from .routes import Beams, Routes
-from .segments import Segment, TrainedBlock, cuts
+from .segments import MAX_BLOCK, Segment, TrainedBlock, check_weights, cuts
 from .shelf import NO_SHELF, Shelf
 
 LOSSES = {"squared-hinge": 0, "logistic": 1}
@@ -133,6 +132,7 @@ class Trainer:
             for first, last in self.levels[level]:
                 stored = self.shelf.get(_name(first, last))
                 if stored is not None:
+                    self._check(first, last, stored)
                     self._finished[first] = Segment(first, last, stored)
                     advance(int(self.tree.offsets[last] - self.tree.offsets[first]))
                     continue
@@ -141,6 +141,11 @@ class Trainer:
                 )
                 tasks = self._blocks(Work(first, last, level, routes), routes)
                 yield from sorted(tasks, key=lambda task: -task.size)
+
+    def _check(self, first: int, last: int, stored: dict[str, Array]) -> None:
+        """What comes from a disk is looked at before kernels trust it."""
+        sizes = np.diff(self.tree.offsets[first : last + 1])
+        check_weights(stored, int((-(-sizes // MAX_BLOCK)).sum()), int(sizes.sum()))
 
     def _blocks(self, work: Work, routes: Routes) -> list[Task]:
         """Every block of every node of a segment, in the order of the nodes."""
