@@ -81,10 +81,17 @@ class Tagger(Storable):
         self.require_vectorizer()
         return self._fit(texts, Y, names)
 
-    def fit_dataset(self, dataset: Dataset, *, look: Callable[[Csr, Csr], object] | None = None) -> Self:
+    def fit_dataset(
+        self,
+        dataset: Dataset,
+        *,
+        look: Callable[[Csr, Csr], object] | None = None,
+        checkpoint: str | Path | None = None,
+    ) -> Self:
         """Learn from a Dataset: its texts if this tagger has a vectoriser, else its features.
 
         `look(X, Y)` is called with what the model will be trained on, before it is (to show an estimate, or to stop).
+        `checkpoint` is passed on to the model, which must know what to do with it.
         """
         if self.vectorizer is not None and dataset.texts is None:
             raise InputError(
@@ -93,16 +100,22 @@ class Tagger(Storable):
         if self.vectorizer is None and dataset.X is None:
             raise InputError("the data has texts but no features; give the tagger a Vectorizer")
         rows = dataset.texts if self.vectorizer is not None else dataset.X
-        return self._fit(rows, dataset.Y, dataset.label_names, look)
+        extra = {} if checkpoint is None else {"checkpoint": checkpoint}
+        return self._fit(rows, dataset.Y, dataset.label_names, look, extra)
 
     def _fit(
-        self, rows: Any, Y: Csr, names: Iterable[str] | None, look: Callable[[Csr, Csr], object] | None = None
+        self,
+        rows: Any,
+        Y: Csr,
+        names: Iterable[str] | None,
+        look: Callable[[Csr, Csr], object] | None = None,
+        extra: Mapping[str, Any] | None = None,
     ) -> Self:
         self._label_names = None  # a training that fails must not leave old names beside a new vocabulary
         X = self.vectorizer.fit_transform(rows) if self.vectorizer is not None else rows
         if look is not None:
             look(X, Y)
-        self.model.fit(X, Y)
+        self.model.fit(X, Y, **(extra or {}))
         # Without names a label is called by its number, so that answers always have one.
         self._label_names = StringTable.of(names if names is not None else map(str, range(Y.shape[1])))
         self.label_counts = np.bincount(Y.indices[Y.data != 0], minlength=Y.shape[1]).astype(np.int64)

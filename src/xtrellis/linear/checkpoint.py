@@ -5,7 +5,8 @@
     tree0.nodes0to1.safetensors …
 
 A file counts only once checkpoint.json lists it, and both are written aside and renamed: whatever moment the process
-dies at, the folder holds whole segments. The fingerprint says which data and parameters they belong to; a training of
+dies at, the folder holds whole segments. Nothing waits for the disk: should the machine itself go down, a file that is
+not what its hash says is made again. The fingerprint says which data and parameters they belong to; a training of
 anything else is refused, since mixing two trainings would give a model of neither.
 """
 
@@ -14,13 +15,14 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from .. import __version__
+from .. import __version__, progress
 from ..errors import StoreError, shown
 from ..store import plain, tensors
 from ..store.folder import Folder
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 LIST = "checkpoint.json"
 FORMAT = "xtrellis-checkpoint"
+_OURS = re.compile(r"(tree\d+(\.nodes\d+to\d+)?\.safetensors|checkpoint\.json)(\.tmp)?")
 
 
 def fingerprint(params: Mapping[str, Any], matrices: Mapping[str, Csr | None]) -> dict[str, Any]:
@@ -90,10 +93,10 @@ class Checkpoint:
     def _open(self) -> None:
         names = os.listdir(self.path)
         for name in names:
-            if name.endswith(".tmp"):  # of a write that was cut short
+            if name.endswith(".tmp") and _OURS.fullmatch(name):  # of a write that was cut short
                 (self.path / name).unlink(missing_ok=True)
         if LIST not in names:
-            foreign = sorted(name for name in names if not name.endswith(".tmp"))
+            foreign = sorted(name for name in names if not _OURS.fullmatch(name))
             if foreign:
                 raise StoreError(
                     f"{self.path} holds other files ({shown(foreign[0])}, …) and no {LIST}; choose another folder"
@@ -114,8 +117,6 @@ class Checkpoint:
             aside = self.path / f"{file_name}.tmp"
             with open(aside, "wb") as file:
                 n_bytes, sha256 = tensors.write(file, arrays)
-                file.flush()
-                os.fsync(file.fileno())
             os.replace(aside, self.path / file_name)
             described = {key: {"dtype": info.dtype, "shape": list(info.shape)} for key, info in infos.items()}
             self.files[name] = {"bytes": n_bytes, "sha256": sha256, "arrays": described}
@@ -124,7 +125,7 @@ class Checkpoint:
             raise StoreError(f"cannot write to the checkpoint {self.path}: {error.strerror or error}") from error
 
     def get(self, name: str) -> dict[str, Array] | None:
-        """The arrays of a file, memory-mapped and compared with their hash; None if there is no such file."""
+        """The arrays of a file, memory-mapped; None if there is no such file, or not with the content it had."""
         entry = self.files.get(name)
         return None if entry is None else _read(self.path, name, entry)
 
@@ -133,11 +134,7 @@ class Checkpoint:
         aside = self.path / f"{LIST}.tmp"
         with open(aside, "wb") as file:
             file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
         os.replace(aside, self.path / LIST)
-        if self._lock >= 0:
-            os.fsync(self._lock)
 
 
 class _CheckpointShelf(Shelf):
@@ -153,17 +150,17 @@ class _CheckpointShelf(Shelf):
 
 
 def discard(path: str | os.PathLike[str]) -> bool:
-    """Delete a checkpoint: the files it lists and nothing else; False if there was none."""
+    """Delete a checkpoint: files that are named like its own and nothing else; False if there was none."""
     folder = Path(path)
     try:
-        files = _parse_list(folder)["files"]
+        _parse_list(folder)
     except StoreError:
         return False
     with suppress(OSError):
         (folder / LIST).unlink()  # first: from here on the rest is rubbish
-        for name in [f"{name}.safetensors" for name in files]:
-            if "/" not in name:
-                (folder / name).unlink(missing_ok=True)
+        for name in os.listdir(folder):
+            if _OURS.fullmatch(name):
+                (folder / name).unlink()
         folder.rmdir()
     return True
 
@@ -216,15 +213,15 @@ def _brief(value: Any) -> str:
     return f"{words[0]} ({words[1][:8]}…)" if len(words) == 2 else str(value)[:60]
 
 
-def _read(path: Path, name: str, entry: Any) -> dict[str, Array]:
+def _read(path: Path, name: str, entry: Any) -> dict[str, Array] | None:
     file_name = f"{name}.safetensors"
     try:
         infos = {key: tensors.info_from_json(key, value) for key, value in entry["arrays"].items()}
         with Folder(path) as folder:
             mapped = folder.map(file_name, entry["bytes"])
-            arrays = tensors.read(mapped, infos, folder.where(file_name))
             if tensors.sha256(mapped) != entry["sha256"]:
-                raise StoreError(f"{folder.where(file_name)} is damaged")
+                raise StoreError(f"{folder.where(file_name)}: its SHA-256 is not the one in {LIST}")
+            return tensors.read(mapped, infos, folder.where(file_name))
     except (StoreError, KeyError, TypeError, AttributeError, ValueError) as error:
-        raise StoreError(f"the checkpoint cannot be used ({error}); delete {path} to start anew") from None
-    return arrays
+        progress.note(f"a damaged part of the checkpoint is made again ({error})")
+        return None

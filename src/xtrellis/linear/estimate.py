@@ -16,7 +16,7 @@ import numpy as np
 from ..checks import size_text
 from ..index import FlatTree, Index, LabelTree
 from ..parallel import thread_count
-from ..types import Csr, Int64
+from ..types import Csr, Int32, Int64
 from .segments import MAX_BLOCK, MAX_SEGMENT
 from .training import scratch_bytes
 
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 SAMPLE = 256  # labels looked at
-SAMPLE_NONZEROS = 4_000_000
-KEPT = 0.8  # weights a classifier keeps, as a share of the features of its positive rows
+SAMPLE_NONZEROS = 1_000_000
+KEPT = 0.6  # weights a classifier keeps, as a share of the features of its positive rows
+USED = 0.6  # features a node keeps weights for, as a share of those that so many random rows would have
 TOGETHER = 0.5  # alike labels share nodes: how much of the scatter of a random tree is left
 PACKING = 1.5  # while arrays are joined, the largest of them is there twice
 ENTRY, FEATURE = 5, 8  # bytes a weight and a block's feature take in the model
@@ -98,6 +99,7 @@ def estimate(X: Csr, Y: Csr, habits: Habits, tree: LabelTree | None = None) -> E
     nodes = [len(level) for level in tree.levels()] if tree is not None else expected_shape(habits.index, n_labels)
     labels_a_row, nonzeros_a_row = np.diff(Y.indptr), X.nnz / max(1, n_rows)
     curve = _FeatureCurve(X)
+    label_features = _label_features(X, Y)
     kept_share = KEPT * (0.1 / habits.prune) ** 0.7 if habits.prune else math.inf
 
     visits, weights, weights_at_most, features = 0.0, 0.0, 0.0, 0.0
@@ -111,22 +113,22 @@ def estimate(X: Csr, Y: Csr, habits: Habits, tree: LabelTree | None = None) -> E
         width = curve.distinct(rows * nonzeros_a_row)
         children = n_children / n_nodes
         positives = int(Y.nnz) / n_labels if of_labels else _visits(labels_a_row, n_children, None) / n_children
-        own = _label_features(X, Y) / n_labels if of_labels else curve.distinct(positives * nonzeros_a_row)
+        own = label_features / n_labels if of_labels else curve.distinct(positives * nonzeros_a_row)
         kept = min(width, kept_share * own, habits.max_weights or math.inf)
         visits += here
         weights += kept * n_children
         weights_at_most += min(width, habits.max_weights or math.inf) * n_children
-        features += min(0.8 * width, kept * children) * n_nodes * max(1.0, children / MAX_BLOCK)
+        features += min(USED * width, kept * children) * n_nodes * max(1.0, children / MAX_BLOCK)
         blocks = max(1, math.ceil(children / MAX_BLOCK))
         entries = 24 * kept * min(children, MAX_BLOCK)  # collected before they are sorted by feature
         scratch.append((float(scratch_bytes(rows, rows * nonzeros_a_row, width)) + entries, n_nodes * blocks))
         widest_level = max(widest_level, here)
 
     one_model = weights * ENTRY + features * FEATURE
-    at_most = weights_at_most * ENTRY + features / 0.8 * FEATURE
+    at_most = weights_at_most * ENTRY + features / USED * FEATURE
     waiting = sum(nodes) * 1500  # small arrays as objects
     n_classifiers = n_labels + sum(nodes) - 1
-    segment = one_model * min(1.0, MAX_SEGMENT / n_classifiers)
+    segment = one_model * min(1.0, 2 * MAX_SEGMENT / n_classifiers)  # one begins before the last has ended
     threads = thread_count(habits.threads)
     beams = 16 * n_rows * habits.negative_beam if habits.negatives != "teacher" else 0
     return Estimate(
@@ -138,7 +140,7 @@ def estimate(X: Csr, Y: Csr, habits: Habits, tree: LabelTree | None = None) -> E
         model_bytes=int(one_model) * habits.n_trees,
         model_bytes_at_most=int(max(at_most, one_model)) * habits.n_trees,
         matrices_bytes=_bytes_of(X) + _bytes_of(Y),
-        placing_bytes=0 if isinstance(habits.index, FlatTree) else int(_placing(X, Y)),
+        placing_bytes=0 if isinstance(habits.index, FlatTree) else int(_placing(Y, label_features)),
         routes_bytes=int(40 * widest_level + beams),
         scratch_bytes=int(_largest(scratch, threads) + 4 * n_features * threads),
         largest_scratch_bytes=int(max(size for size, _ in scratch) + 4 * n_features * threads),
@@ -153,11 +155,9 @@ def expected_shape(index: Index, n_labels: int) -> list[int]:
         return [1]
     arity = int(getattr(index, "arity", 0) or 16)
     leaf = int(getattr(index, "max_leaf", 0) or 100)
-    n_leaves = max(1, 2 ** math.ceil(math.log2(max(1.0, n_labels / leaf))))
-    if n_leaves == 1:
-        return [1]
-    n_levels = max(1, math.ceil(math.log2(n_leaves) / math.log2(max(2, arity))))
-    return [1, *(min(n_labels, round(n_leaves ** ((i + 1) / n_levels))) for i in range(n_levels))]
+    bits = max(0, math.ceil(math.log2(n_labels / leaf)))
+    n_levels = math.ceil(bits / max(1, int(math.log2(arity))))
+    return [1, *(min(n_labels, 2 ** math.ceil(bits * (i + 1) / n_levels)) for i in range(n_levels))]
 
 
 def _visits(labels_a_row: Int64, n_nodes: int, habits: Habits | None) -> float:
@@ -171,18 +171,19 @@ def _visits(labels_a_row: Int64, n_nodes: int, habits: Habits | None) -> float:
     return matcher if habits.negatives == "matcher" else min(teacher / 4 + matcher, len(labels_a_row) * n_nodes)
 
 
-def _placing(X: Csr, Y: Csr) -> float:
+def _placing(Y: Csr, label_features: float) -> float:
     """Labels × rows, and the labels' vectors, which are there twice while their parts are joined."""
-    return 24 * int(Y.nnz) + 16 * int(Y.shape[1]) + 2 * 8 * _label_features(X, Y)
+    return 24 * int(Y.nnz) + 16 * int(Y.shape[1]) + 2 * 8 * label_features
 
 
 def _label_features(X: Csr, Y: Csr) -> float:
-    """Different features of each label's rows, summed over all labels; by a sample spread evenly over frequencies."""
+    """Different features of each label's rows, summed over all labels; by a sample, denser among frequent ones."""
     counts = np.bincount(Y.indices, minlength=int(Y.shape[1]))
     used = np.argsort(counts, kind="stable")[np.count_nonzero(counts == 0) :]
     if not len(used):
         return 0.0
-    looked = used[np.unique(np.linspace(0, len(used) - 1, min(SAMPLE, len(used))).astype(np.int64))]
+    ranks = np.unique(np.geomspace(1, len(used), min(SAMPLE, len(used))).astype(np.int64))  # 1: the most frequent
+    looked = used[len(used) - ranks]
     place = np.full(int(Y.shape[1]), -1)
     place[looked] = np.arange(len(looked))
     entries = np.flatnonzero(place[Y.indices] >= 0)
@@ -190,15 +191,22 @@ def _label_features(X: Csr, Y: Csr) -> float:
     order = np.argsort(place[Y.indices[entries]], kind="stable")
     rows, sizes = rows[order], counts[looked]
     found = [_distinct(X, rows[end - size : end]) for size, end in zip(sizes, np.cumsum(sizes), strict=True)]
-    # The trapezoid between neighbours of the sample: frequencies are steep at the top.
-    return float(np.interp(np.arange(len(used)), np.linspace(0, len(used) - 1, len(found)), found).sum())
+    return float(np.interp(np.log(np.arange(1, len(used) + 1)), np.log(ranks), found).sum())
 
 
 def _distinct(X: Csr, rows: Int64) -> int:
     """Different features of some rows; a label of very many rows is looked at in part, which is nearly all."""
     if len(rows) > 20_000:
         rows = rows[:: len(rows) // 20_000 + 1]
-    return len(np.unique(X[rows].indices)) if len(rows) else 0
+    return len(np.unique(_columns(X, rows)))
+
+
+def _columns(X: Csr, rows: Int64) -> Int32:
+    """The feature ids of some rows, one row after another (SciPy would copy the whole matrix to unify its indices)."""
+    counts = np.diff(X.indptr)[rows]
+    inside = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    found: Int32 = X.indices[np.repeat(X.indptr[rows], counts) + inside]
+    return found
 
 
 class _FeatureCurve:
@@ -210,7 +218,7 @@ class _FeatureCurve:
         # A walk with a fixed odd stride visits rows in an order without neighbours, the same every time.
         stride = next((s for s in range(int(n_rows * 0.618) | 1, n_rows + 2) if math.gcd(s, n_rows) == 1), 1)
         rows = (np.arange(0, n_rows, step) * stride) % max(1, n_rows)
-        ids = X[rows].indices if n_rows else np.empty(0, np.int32)
+        ids = _columns(X, rows)
         self.firsts = np.sort(np.unique(ids, return_index=True)[1])  # after how many non-zeros each feature is new
         self.sampled, self.width = len(ids), int(X.shape[1])
 

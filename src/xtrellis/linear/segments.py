@@ -17,7 +17,7 @@ from ..index import LabelTree
 from ..types import Array, Float32, Int32, UInt8, UInt32
 
 MAX_BLOCK = 256  # a child's place in its block is one byte
-MAX_SEGMENT = 1 << 16  # classifiers: a few minutes of work and some hundred megabytes at most
+MAX_SEGMENT = 1 << 13  # classifiers: small enough to spill and to lose, large enough to be few
 
 # One trained block as the kernel returns it: features, starts, children, weights, biases, epochs, converged.
 TrainedBlock = tuple[Int32, UInt32, UInt8, Float32, Float32, Int32, UInt8]

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
@@ -65,11 +65,20 @@ class DiskShelf(Shelf):
             return in_memory(name, 0)
         try:
             with tempfile.TemporaryFile(dir=self._folder) as file:
-                # Reserved now: a mapped file that meets a full disk later would end the process.
-                os.posix_fallocate(file.fileno(), 0, length * np.dtype(DTYPES[name]).itemsize)
+                _reserve(file, length * np.dtype(DTYPES[name]).itemsize)
                 return np.asarray(np.memmap(file, DTYPES[name], "r+", shape=(length,)))
         except OSError as error:
             raise StoreError(_no_room(self._folder, error)) from error
+
+
+def _reserve(file: IO[bytes], n_bytes: int) -> None:
+    """Take the room now: a mapped file that meets a full disk later would end the process."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, n_bytes)
+        return
+    for begin in range(0, n_bytes, 1 << 20):
+        file.write(bytes(min(1 << 20, n_bytes - begin)))
+    file.flush()
 
 
 def _no_room(folder: Path, error: OSError) -> str:
