@@ -14,9 +14,10 @@ from ..labels import LabelSpace
 from ..rng import key
 from ..types import Csr
 from .checkpoint import Checkpoint, discard, fingerprint
+from .memory import give_back
 from .packed import PackedTree
 from .plan import Plan, plan
-from .segments import in_memory
+from .segments import IN_MEMORY
 from .shelf import NO_SHELF, DiskShelf
 from .training import Trainer
 
@@ -43,6 +44,7 @@ def fit_trees(
         seeds = [key(model.seed, "tree", i) if i else model.seed for i in range(model.n_trees)]
         # All trees first: their label vectors are large and must be gone before classifiers take their place.
         trees = _build(model, X, Y, label_features, seeds, saved)
+        give_back()
         packed = []
         for i, (tree, seed) in enumerate(zip(trees, seeds, strict=True)):
             shelf = saved.shelf(f"tree{i}.", mapped=how.spill) if saved else disk or NO_SHELF
@@ -50,8 +52,7 @@ def fit_trees(
                 X, Y, tree, model.solver(), model.negative_rows(),
                 seed=seed, threads=model.threads, room=how.room, shelf=shelf,
             )  # fmt: skip
-            allocate = disk.allocate if disk else in_memory
-            packed.append(PackedTree.pack(tree, trainer.train(), int(X.shape[1]), model.transform, allocate))
+            packed.append(PackedTree.pack(tree, trainer.train(), int(X.shape[1]), model.transform, disk or IN_MEMORY))
     if checkpoint is not None:
         discard(checkpoint)
     return tuple(packed)

@@ -17,7 +17,7 @@ from ..errors import StoreError
 from ..index import LabelTree
 from ..store import State, Storable
 from ..types import Array, Int64
-from .segments import MAX_BLOCK, Allocate, Segment, check_weights, in_memory
+from .segments import IN_MEMORY, MAX_BLOCK, Room, Segment, check_weights
 
 TRANSFORMS = {"l2-hinge": 0, "l3-hinge": 1, "sigmoid": 2}
 
@@ -50,10 +50,10 @@ class PackedTree(Storable):
         segments: Sequence[Segment],
         n_features: int,
         transform: str,
-        allocate: Allocate = in_memory,
+        room: Room = IN_MEMORY,
     ) -> PackedTree:
-        """Join the trained segments of all nodes, in their order; they are emptied. `allocate` says where it goes."""
-        return cls(tree, Segment.join(segments, allocate, consume=True).arrays, n_features, transform)
+        """Join the trained segments of all nodes, in their order; they are emptied. `room` says where it goes."""
+        return cls(tree, Segment.join(segments, room, consume=True).arrays, n_features, transform)
 
     @property
     def n_weights(self) -> int:

@@ -6,7 +6,7 @@ depends on the tree alone, and no weight depends on where they are cut.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,8 +25,6 @@ TrainedBlock = tuple[Int32, UInt32, UInt8, Float32, Float32, Int32, UInt8]
 OFFSETS = {"feature_offsets": "features", "entry_offsets": "entry_children"}  # and what they count
 CONTENT = {"features": 0, "starts": 1, "entry_children": 2, "values": 3, "biases": 4}  # and their place in a block
 DTYPES = {"features": "i4", "starts": "u4", "entry_children": "u1", "values": "f4", "biases": "f4"}
-
-Allocate = Callable[[str, int], Array]
 
 
 def check_weights(arrays: Mapping[str, Array], n_blocks: int, n_slots: int) -> None:
@@ -52,9 +50,18 @@ def check_weights(arrays: Mapping[str, Array], n_blocks: int, n_slots: int) -> N
         raise StoreError(f"biases must have {n_slots} entries, one a slot of the tree")
 
 
-def in_memory(name: str, length: int) -> Array:
-    """Room for one array of a segment."""
-    return np.empty(length, DTYPES[name])
+class Room:
+    """Where joined arrays go: into memory."""
+
+    def make(self, name: str, length: int) -> Array:
+        """An array to fill."""
+        return np.empty(length, DTYPES[name])
+
+    def settle(self, array: Array) -> None:
+        """It is filled."""
+
+
+IN_MEMORY = Room()
 
 
 @dataclass(frozen=True)
@@ -73,13 +80,13 @@ class Segment:
             arrays[name] = np.cumsum([0, *(len(block[CONTENT[content]]) for block in blocks)], dtype=np.int64)
         for name, place in CONTENT.items():
             pieces = [block[place][: -1 if name == "starts" else None] for block in blocks]
-            arrays[name] = np.concatenate(pieces) if pieces else in_memory(name, 0)
+            arrays[name] = np.concatenate(pieces) if pieces else IN_MEMORY.make(name, 0)
             for block in blocks:
                 block[place] = None
         return cls(first, last, arrays)
 
     @classmethod
-    def join(cls, segments: Sequence[Segment], allocate: Allocate = in_memory, *, consume: bool = False) -> Segment:
+    def join(cls, segments: Sequence[Segment], room: Room = IN_MEMORY, *, consume: bool = False) -> Segment:
         """Neighbours as one. With `consume` they are emptied on the way: one array at a time lies in memory twice."""
         arrays: dict[str, Array] = {}
         for name in OFFSETS:
@@ -88,12 +95,13 @@ class Segment:
                 [[0], *(s.arrays[name][1:] + start for s, start in zip(segments, shift, strict=False))]
             ).astype(np.int64)
         for name in CONTENT:
-            whole = allocate(name, sum(len(s.arrays[name]) for s in segments))
+            whole = room.make(name, sum(len(s.arrays[name]) for s in segments))
             at = 0
             for segment in segments:
                 piece = segment.arrays.pop(name) if consume else segment.arrays[name]
                 whole[at : at + len(piece)] = piece
                 at += len(piece)
+            room.settle(whole)
             arrays[name] = whole
         return cls(segments[0].first, segments[-1].last, arrays)
 

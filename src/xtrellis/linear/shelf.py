@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import shutil
 import tempfile
@@ -15,7 +16,7 @@ from ..errors import StoreError
 from ..store import tensors
 from ..store.folder import Folder
 from ..types import Array
-from .segments import DTYPES, in_memory
+from .segments import DTYPES, IN_MEMORY, Room
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -36,7 +37,7 @@ class Shelf:
 NO_SHELF = Shelf()
 
 
-class DiskShelf(Shelf):
+class DiskShelf(Shelf, Room):
     """Arrays lie in files of a temporary folder (TMPDIR says where) and come back memory-mapped. Use as a context."""
 
     def __enter__(self) -> Self:
@@ -59,16 +60,22 @@ class DiskShelf(Shelf):
         with Folder(self._folder) as folder:
             return tensors.read(folder.map(file_name, n_bytes), infos, file_name)
 
-    def allocate(self, name: str, length: int) -> Array:
-        """Room for one array of the finished model, in a file that has no name any more and goes with the array."""
+    def make(self, name: str, length: int) -> Array:
+        """An array of the finished model, in a file that has no name any more and goes with the array."""
         if not length:
-            return in_memory(name, 0)
+            return IN_MEMORY.make(name, 0)
         try:
             with tempfile.TemporaryFile(dir=self._folder) as file:
                 _reserve(file, length * np.dtype(DTYPES[name]).itemsize)
                 return np.asarray(np.memmap(file, DTYPES[name], "r+", shape=(length,)))
         except OSError as error:
             raise StoreError(_no_room(self._folder, error)) from error
+
+    def settle(self, array: Array) -> None:
+        """Let its pages go: they are in the file, and come back when search looks at them."""
+        mapped = getattr(array.base, "_mmap", None)
+        if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
+            mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def _reserve(file: IO[bytes], n_bytes: int) -> None:

@@ -20,6 +20,7 @@ from ..index import LabelTree
 from ..parallel import each
 from ..rng import key
 from ..types import Array, Csr, Int64
+from .memory import give_back
 from .routes import Beams, Routes
 from .segments import MAX_BLOCK, Segment, TrainedBlock, check_weights, cuts
 from .shelf import NO_SHELF, Shelf
@@ -190,6 +191,9 @@ class Trainer:
         work.blocks = []
         kept = self.shelf.put(_name(work.first, work.last), segment.arrays)
         self._finished[work.first] = Segment(work.first, work.last, kept)
+        if math.isfinite(self.room):
+            del segment
+            give_back()
         if work.last == self.levels[work.level][-1][1]:
             progress.note(f"trained level {work.level + 1} of {len(self.levels)}")
 
