@@ -9,7 +9,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 NATIVE := $(shell find native -name '*.cpp' -o -name '*.hpp' -o -name '*.inc')
 
-.PHONY: demo test lint types asan build clean bench
+.PHONY: demo test lint types asan build clean bench bench-peers
 
 demo: $(VENV)/core
 	$(BIN)/xtrellis demo
@@ -46,9 +46,29 @@ $(VENV)/test: $(VENV)/core
 	$(PIP) install --no-build-isolation -e '.[test]'
 	@touch $@
 
+$(VENV)/bench: $(VENV)/core
+	$(PIP) install --no-build-isolation -e '.[bench]'
+	@touch $@
+
 $(VENV)/lint: $(VENV)/core
 	$(PIP) install --no-build-isolation -e '.[lint]'
 	@touch $@
+
+# The peers that benchmarks/compare.py measures, in an environment of their own: they need NumPy 1. torch comes first,
+# because libpecos asks for any version of it.
+PEERS := .venv-peers
+bench-peers: $(PEERS)/done
+$(PEERS)/done:
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip --disable-pip-version-check -q install torch==2.13.0
+	$(PEERS)/bin/python -m pip --disable-pip-version-check -q install 'numpy<2' 'setuptools<81' libpecos omikuji napkinxc fasttext
+	@touch $@
+
+# Side by side with the peers, then the page that shows it.
+bench: $(VENV)/bench $(PEERS)/done
+	$(BIN)/python benchmarks/compare.py
+	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/report.py
 
 clean:
 	rm -rf build $(VENV) .mypy_cache .ruff_cache .pytest_cache

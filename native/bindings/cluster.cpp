@@ -1,6 +1,7 @@
 // xtrellis._native.cluster: splitting sets of labels.
 #include "bindings/arrays.hpp"
 #include "cluster/balanced.hpp"
+#include "cluster/kmeans.hpp"
 
 namespace xtrellis::cluster {
 namespace {
@@ -18,6 +19,12 @@ void split_balanced_all(In<Offset> v_offsets, In<Id> v_ids, In<float> v_values, 
     }
 }
 
+KMeans start_kmeans(In<Offset> v_offsets, In<Id> v_ids, In<float> v_values, Offset columns, In<Id> members, Id k,
+                    std::uint64_t key) {
+    thread_local ColumnMap scratch;
+    return KMeans(csr(v_offsets, v_ids, v_values, columns), {members.data(), members.size()}, k, key, scratch);
+}
+
 }  // namespace
 
 NB_MODULE(cluster, m) {
@@ -26,6 +33,20 @@ NB_MODULE(cluster, m) {
           nb::arg("columns"), nb::arg("members").noconvert(), nb::arg("offsets").noconvert(),
           nb::arg("keys").noconvert(), nb::kw_only(), nb::arg("iterations"), nb::arg("tolerance"),
           nb::arg("objectives").noconvert());
+    using Released = nb::call_guard<nb::gil_scoped_release>;
+    nb::class_<KMeans>(m, "KMeans")
+        .def_prop_ro("groups", &KMeans::groups)
+        .def("assign", &KMeans::assign, Released(), nb::arg("first"), nb::arg("last"))
+        .def("repair", &KMeans::repair, Released())
+        .def("update", &KMeans::update, Released(), nb::arg("group"))
+        .def("objective", &KMeans::objective, Released())
+        .def("run", &KMeans::run, Released(), nb::arg("iterations"), nb::arg("tolerance"))
+        .def("clusters", [](const KMeans& self) {
+            return to_numpy(std::vector<Id>(self.clusters().begin(), self.clusters().end()));
+        });
+    m.def("kmeans", &start_kmeans, Released(), nb::arg("v_offsets").noconvert(), nb::arg("v_ids").noconvert(),
+          nb::arg("v_values").noconvert(), nb::arg("columns"), nb::arg("members").noconvert(), nb::arg("k"),
+          nb::arg("key"));
 }
 
 }  // namespace xtrellis::cluster

@@ -1,7 +1,9 @@
-// xtrellis._native.search: finding labels in a packed model.
+// xtrellis._native.search: packing weights, and finding labels in a packed model.
 #include "bindings/arrays.hpp"
-#include "search/beam.hpp"
+#include "search/pack.hpp"
 #include "search/reach.hpp"
+#include "search/searches.hpp"
+#include "search/unpack.hpp"
 
 namespace xtrellis::search {
 namespace {
@@ -9,40 +11,96 @@ namespace {
 // Keeps the arrays of a model alive and holds their addresses, so that a call passes one object.
 class Packed {
 public:
-    Packed(In<Offset> offsets, In<Id> children, Offset labels, In<Offset> block_offsets, In<Offset> feature_offsets,
-           In<Offset> entry_offsets, In<Id> features, In<std::uint32_t> starts, In<std::uint8_t> entry_children,
-           In<float> values, In<float> biases, Id n_features, int transform)
-        : offsets_(offsets), children_(children), block_offsets_(block_offsets), feature_offsets_(feature_offsets),
-          entry_offsets_(entry_offsets), features_(features), starts_(starts), entry_children_(entry_children),
-          values_(values), biases_(biases) {
+    Packed(In<Offset> offsets, In<Id> children, Offset labels, bool copies, In<Offset> block_offsets,
+           In<Offset> bucket_offsets, In<Offset> byte_offsets, In<std::uint32_t> buckets, In<std::uint8_t> bytes,
+           In<float> scales, In<float> biases, int storage, int bits, int transform)
+        : offsets_(offsets), children_(children), block_offsets_(block_offsets), bucket_offsets_(bucket_offsets),
+          byte_offsets_(byte_offsets), buckets_(buckets), bytes_(bytes), scales_(scales), biases_(biases) {
         model_.tree = {static_cast<Offset>(offsets.size()) - 1, labels, offsets.data(), children.data()};
-        model_.weights = {block_offsets.data(), feature_offsets.data(), entry_offsets.data(), features.data(),
-                          starts.data(), entry_children.data(), values.data(), biases.data(), n_features};
+        model_.weights = {block_offsets.data(), bucket_offsets.data(), byte_offsets.data(), buckets.data(), bytes.data(),
+                          scales.data(), biases.data(), static_cast<Storage>(storage), bits};
         model_.transform = static_cast<Transform>(transform);
+        model_.copies = copies;
     }
     const Model& model() const { return model_; }
 
 private:
     In<Offset> offsets_;
     In<Id> children_;
-    In<Offset> block_offsets_, feature_offsets_, entry_offsets_;
-    In<Id> features_;
-    In<std::uint32_t> starts_;
-    In<std::uint8_t> entry_children_;
-    In<float> values_, biases_;
+    In<Offset> block_offsets_, bucket_offsets_, byte_offsets_;
+    In<std::uint32_t> buckets_;
+    In<std::uint8_t> bytes_;
+    In<float> scales_, biases_;
     Model model_;
 };
 
-void batch(const Packed& packed, In<Offset> x_offsets, In<Id> x_ids, In<float> x_values, Offset columns, Offset first,
-           Offset last, Id beam, Out2<Id> labels, Out2<float> scores) {
-    const auto k = static_cast<Id>(labels.shape(1));
-    search_batch(packed.model(), csr(x_offsets, x_ids, x_values, columns), first, last, {beam, k},
-                 labels.data() + first * k, scores.data() + first * k);
+// `allowed` is one a slot, or empty for all.
+Request request_of(Id beam, Id k, const In<std::uint8_t>& allowed, float slack = 0) {
+    return {beam, k, allowed.size() ? allowed.data() : nullptr, slack};
 }
 
-void single(const Packed& packed, In<Id> x_ids, In<float> x_values, Id beam, Out<Id> labels, Out<float> scores) {
-    search_single(packed.model(), {{x_ids.data(), x_ids.size()}, {x_values.data(), x_values.size()}},
-                  {beam, static_cast<Id>(labels.size())}, labels.data(), scores.data());
+void batch(const Packed& packed, In<Offset> x_offsets, In<Id> x_ids, In<float> x_values, Offset columns, Offset first,
+           Offset last, Id beam, In<std::uint8_t> allowed, Out2<Id> labels, Out2<float> scores) {
+    const auto k = static_cast<Id>(labels.shape(1));
+    beam_batch(packed.model(), csr(x_offsets, x_ids, x_values, columns), first, last, request_of(beam, k, allowed),
+               labels.data() + first * k, scores.data() + first * k);
+}
+
+void single(const Packed& packed, In<Id> x_ids, In<float> x_values, Id beam, In<std::uint8_t> allowed, Out2<Id> labels,
+            Out2<float> scores) {
+    beam_single(packed.model(), {{x_ids.data(), x_ids.size()}, {x_values.data(), x_values.size()}},
+                request_of(beam, static_cast<Id>(labels.shape(1)), allowed), labels.data(), scores.data());
+}
+
+// Returns how many nodes were expanded in all.
+Offset best_first_rows(const Packed& packed, In<Offset> x_offsets, In<Id> x_ids, In<float> x_values, Offset columns,
+                       Offset first, Offset last, Id beam, float slack, In<std::uint8_t> allowed, Out2<Id> labels,
+                       Out2<float> scores) {
+    const auto k = static_cast<Id>(labels.shape(1));
+    const Csr X = csr(x_offsets, x_ids, x_values, columns);
+    Offset nodes = 0;
+    for (Offset row = first; row < last; ++row) {
+        nodes += best_first(packed.model(), X[row], request_of(beam, k, allowed, slack), labels.data() + row * k, scores.data() + row * k);
+    }
+    return nodes;
+}
+
+// Row i's labels are wanted[wanted_offsets[i] .. wanted_offsets[i+1]).
+void given_rows(const Packed& packed, In<Id> owner, In<Id> node_slot, In<Offset> label_offsets, In<Id> label_slots,
+                In<Offset> x_offsets, In<Id> x_ids, In<float> x_values, Offset columns, Offset first, Offset last,
+                In<Offset> wanted_offsets, In<Id> wanted, Out<float> scores) {
+    const Places places{owner.data(), node_slot.data(), label_offsets.data(), label_slots.data()};
+    const Csr X = csr(x_offsets, x_ids, x_values, columns);
+    for (Offset row = first; row < last; ++row) {
+        const Offset begin = wanted_offsets.data()[row], end = wanted_offsets.data()[row + 1];
+        given(packed.model(), places, X[row], {wanted.data() + begin, static_cast<std::size_t>(end - begin)}, scores.data() + begin);
+    }
+}
+
+nb::tuple pack(In<Id> features, In<std::uint32_t> starts, In<std::uint8_t> children, In<float> weights, int storage, int bits) {
+    PackedBlock b;
+    {
+        nb::gil_scoped_release release;
+        const auto go = [&]<class Value>(Value) {
+            return pack_block<Value>(features.data(), starts.data(), features.size(), children.data(), weights.data(), bits);
+        };
+        switch (static_cast<Storage>(storage)) {
+            case Storage::float32: b = go(float{}); break;
+            case Storage::float16: b = go(_Float16{}); break;
+            case Storage::int8: b = go(std::int8_t{}); break;
+        }
+    }
+    return nb::make_tuple(to_numpy(std::move(b.buckets)), to_numpy(std::move(b.bytes)), b.scale);
+}
+
+nb::tuple unpack(const Packed& packed, Offset block) {
+    PlainBlock b;
+    {
+        nb::gil_scoped_release release;
+        b = unpack_block(packed.model().weights, block);
+    }
+    return nb::make_tuple(to_numpy(std::move(b.features)), to_numpy(std::move(b.starts)), to_numpy(std::move(b.children)),
+                          to_numpy(std::move(b.weights)));
 }
 
 nb::tuple reach_level(const Packed& level, Id first_node, In<Offset> x_offsets, In<Id> x_ids, In<float> x_values,
@@ -60,25 +118,37 @@ nb::tuple reach_level(const Packed& level, Id first_node, In<Offset> x_offsets, 
 }  // namespace
 
 NB_MODULE(search, m) {
+    using release = nb::call_guard<nb::gil_scoped_release>;
     nb::class_<Packed>(m, "Packed")
-        .def(nb::init<In<Offset>, In<Id>, Offset, In<Offset>, In<Offset>, In<Offset>, In<Id>, In<std::uint32_t>,
-                      In<std::uint8_t>, In<float>, In<float>, Id, int>(),
-             nb::arg("offsets").noconvert(), nb::arg("children").noconvert(), nb::arg("labels"),
-             nb::arg("block_offsets").noconvert(), nb::arg("feature_offsets").noconvert(),
-             nb::arg("entry_offsets").noconvert(), nb::arg("features").noconvert(), nb::arg("starts").noconvert(),
-             nb::arg("entry_children").noconvert(), nb::arg("values").noconvert(), nb::arg("biases").noconvert(),
-             nb::arg("n_features"), nb::arg("transform"));
-    m.def("batch", &batch, nb::call_guard<nb::gil_scoped_release>(), nb::arg("packed"),
-          nb::arg("x_offsets").noconvert(), nb::arg("x_ids").noconvert(), nb::arg("x_values").noconvert(),
-          nb::arg("columns"), nb::arg("first"), nb::arg("last"), nb::arg("beam"), nb::arg("labels").noconvert(),
-          nb::arg("scores").noconvert());
-    m.def("single", &single, nb::call_guard<nb::gil_scoped_release>(), nb::arg("packed"),
-          nb::arg("x_ids").noconvert(), nb::arg("x_values").noconvert(), nb::arg("beam"),
+        .def(nb::init<In<Offset>, In<Id>, Offset, bool, In<Offset>, In<Offset>, In<Offset>, In<std::uint32_t>,
+                      In<std::uint8_t>, In<float>, In<float>, int, int, int>(),
+             nb::kw_only(), nb::arg("offsets").noconvert(), nb::arg("children").noconvert(), nb::arg("labels"),
+             nb::arg("copies"), nb::arg("block_offsets").noconvert(), nb::arg("bucket_offsets").noconvert(),
+             nb::arg("byte_offsets").noconvert(), nb::arg("buckets").noconvert(), nb::arg("bytes").noconvert(),
+             nb::arg("scales").noconvert(), nb::arg("biases").noconvert(), nb::arg("storage"), nb::arg("bits"),
+             nb::arg("transform"));
+    m.def("batch", &batch, release(), nb::arg("packed"), nb::arg("x_offsets").noconvert(), nb::arg("x_ids").noconvert(),
+          nb::arg("x_values").noconvert(), nb::arg("columns"), nb::arg("first"), nb::arg("last"), nb::arg("beam"),
+          nb::arg("allowed").noconvert(), nb::arg("labels").noconvert(), nb::arg("scores").noconvert());
+    m.def("single", &single, release(), nb::arg("packed"), nb::arg("x_ids").noconvert(), nb::arg("x_values").noconvert(),
+          nb::arg("beam"), nb::arg("allowed").noconvert(), nb::arg("labels").noconvert(), nb::arg("scores").noconvert());
+    m.def("best_first", &best_first_rows, release(), nb::arg("packed"), nb::arg("x_offsets").noconvert(),
+          nb::arg("x_ids").noconvert(), nb::arg("x_values").noconvert(), nb::arg("columns"), nb::arg("first"),
+          nb::arg("last"), nb::arg("beam"), nb::arg("slack"), nb::arg("allowed").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("scores").noconvert());
+    m.def("given", &given_rows, release(), nb::arg("packed"), nb::arg("owner").noconvert(),
+          nb::arg("node_slot").noconvert(), nb::arg("label_offsets").noconvert(), nb::arg("label_slots").noconvert(),
+          nb::arg("x_offsets").noconvert(), nb::arg("x_ids").noconvert(), nb::arg("x_values").noconvert(),
+          nb::arg("columns"), nb::arg("first"), nb::arg("last"), nb::arg("wanted_offsets").noconvert(),
+          nb::arg("wanted").noconvert(), nb::arg("scores").noconvert());
+    m.def("pack", &pack, nb::arg("features").noconvert(), nb::arg("starts").noconvert(),
+          nb::arg("children").noconvert(), nb::arg("weights").noconvert(), nb::kw_only(), nb::arg("storage"),
+          nb::arg("bits"));
+    m.def("unpack", &unpack, nb::arg("packed"), nb::arg("block"));
     m.def("reach", &reach_level, nb::arg("level"), nb::arg("first_node"), nb::arg("x_offsets").noconvert(),
           nb::arg("x_ids").noconvert(), nb::arg("x_values").noconvert(), nb::arg("columns"), nb::arg("first"),
-          nb::arg("last"), nb::arg("offsets").noconvert(), nb::arg("nodes").noconvert(),
-          nb::arg("scores").noconvert(), nb::arg("beam"));
+          nb::arg("last"), nb::arg("offsets").noconvert(), nb::arg("nodes").noconvert(), nb::arg("scores").noconvert(),
+          nb::arg("beam"));
 }
 
 }  // namespace xtrellis::search

@@ -40,6 +40,18 @@ public:
             std::push_heap(heap_.begin(), heap_.end(), better);
         }
     }
+    // For labels that may come more than once: the best of their scores counts. O(k).
+    void offer_once(Scored s) {
+        for (std::size_t i = 0; i < heap_.size(); ++i) {
+            if (heap_[i].label != s.label) continue;
+            if (s.score > heap_[i].score) {
+                heap_[i] = s;
+                std::make_heap(heap_.begin(), heap_.end(), better);
+            }
+            return;
+        }
+        offer(s);
+    }
     // Best first; leaves the heap empty.
     template <class Write>
     void drain(Write write) {

@@ -1,11 +1,8 @@
-#include "search/beam.hpp"
-
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "core/dispatch.hpp"
-#include "search/margins.hpp"
+#include "search/searches.hpp"
 
 namespace xtrellis::search {
 namespace {
@@ -15,128 +12,102 @@ struct Visit {
     Id node;
     Id query;
     float score;
-    Id rank;  // among the query's nodes of this level
 };
 
-// Higher score first, then smaller node: a total order, so nothing depends on the order of arrival.
-bool ahead(const Scored& a, const Scored& b) { return better(a, b); }
-
-void write_answer(TopKHeap& heap, Id k, Id* labels, float* scores) {
-    std::fill(labels, labels + k, -1);
-    std::fill(scores, scores + k, 0.0f);
-    heap.drain([&](std::size_t i, const Scored& s) {
-        labels[i] = s.label;
-        scores[i] = std::exp(s.score);
-    });
+// By node, then by query: a stable counting sort, since visits come query by query.
+void sort_by_node(const std::vector<Visit>& visits, std::vector<Visit>& sorted, std::vector<std::uint32_t>& counts) {
+    const auto [low, high] = std::minmax_element(visits.begin(), visits.end(), [](const Visit& a, const Visit& b) { return a.node < b.node; });
+    const Id lowest = low->node;
+    counts.assign(static_cast<std::size_t>(high->node - lowest) + 2, 0);
+    for (const Visit& v : visits) ++counts[static_cast<std::size_t>(v.node - lowest) + 1];
+    for (std::size_t i = 1; i < counts.size(); ++i) counts[i] += counts[i - 1];
+    sorted.resize(visits.size());
+    for (const Visit& v : visits) sorted[counts[static_cast<std::size_t>(v.node - lowest)]++] = v;
 }
 
-// Children of one node: labels go to the query's heap, nodes to its list of candidates.
-template <class AddFeatures>
-void expand(const Model& m, Id node, float score, AddFeatures&& add, float* margins, TopKHeap& heap,
-            std::vector<Scored>& candidates) {
-    const Offset begin = m.tree.offsets[node], count = m.tree.offsets[node + 1] - begin;
-    const Offset first_block = m.weights.block_offsets[node];
-    for (Offset done = 0; done < count; done += max_block) {
-        const Offset size = std::min<Offset>(max_block, count - done);
-        const float* biases = m.weights.biases + begin + done;
-        std::copy(biases, biases + size, margins);
-        add(first_block + done / max_block, margins);
-        for (Offset c = 0; c < size; ++c) {
-            const Id child = m.tree.children[begin + done + c];
-            const float total = score + log_score(m.transform, margins[c]);
-            if (child < 0) heap.offer({total, ~child});
-            else candidates.push_back({total, child});
+template <class Value>
+XTRELLIS_INLINE void batch(const Model& m, const Csr& X, Offset first, Offset last, const Request& request, Id* labels, float* scores) {
+    const auto queries = static_cast<std::size_t>(last - first);
+    BlockTable table(m.weights.bits);
+    std::vector<TopKHeap> heaps(queries, TopKHeap(static_cast<std::size_t>(request.k)));
+    std::vector<std::vector<Scored>> reached(queries);
+    std::vector<Visit> visits(queries), sorted;
+    std::vector<std::uint32_t> counts;
+    for (std::size_t q = 0; q < queries; ++q) visits[q] = {0, static_cast<Id>(q), 0.0f};
+    const Offset begin_entry = X.offsets[first];
+    std::vector<std::uint32_t> scattered(static_cast<std::size_t>(X.offsets[last] - begin_entry));
+    for (std::size_t i = 0; i < scattered.size(); ++i) scattered[i] = scatter(X.ids[begin_entry + static_cast<Offset>(i)], m.weights.bits);
+    float margins[max_block];
+
+    while (!visits.empty()) {
+        sort_by_node(visits, sorted, counts);
+        for (std::size_t begin = 0, end = 0; begin < sorted.size(); begin = end) {
+            const Id node = sorted[begin].node;
+            while (end < sorted.size() && sorted[end].node == node) ++end;
+            const Offset slot = m.tree.offsets[node], children = m.tree.offsets[node + 1] - slot;
+            for (Offset done = 0; done < children; done += max_block) {
+                const Offset size = std::min<Offset>(max_block, children - done);
+                table.open(Block<Value>(m.weights, m.weights.block_offsets[node] + done / max_block), size);
+                const float* biases = m.weights.biases + slot + done;
+                for (std::size_t i = begin; i < end; ++i) {
+                    const auto q = static_cast<std::size_t>(sorted[i].query);
+                    if (hopeless(heaps[q], sorted[i].score)) continue;
+                    const Offset row = first + sorted[i].query;
+                    std::copy(biases, biases + size, margins);
+                    table.add(X[row], scattered.data() + (X.offsets[row] - begin_entry), margins);
+                    judge(m, request, slot + done, size, sorted[i].score, margins, heaps[q], [&](Scored s) { reached[q].push_back(s); });
+                }
+                table.close();
+            }
+        }
+        visits.clear();
+        for (std::size_t q = 0; q < queries; ++q) {
+            keep_best(reached[q], request.beam);
+            for (const Scored& s : reached[q]) visits.push_back({s.label, static_cast<Id>(q), s.score});
+            reached[q].clear();
         }
     }
+    const auto k = static_cast<std::size_t>(request.k);
+    for (std::size_t q = 0; q < queries; ++q) write_answer(heaps[q], request.k, labels + q * k, scores + q * k);
 }
 
-bool hopeless(const TopKHeap& heap, float score) { return heap.full() && score < heap.worst().score; }
-
-void keep_best(std::vector<Scored>& candidates, Id beam) {
-    if (candidates.size() > static_cast<std::size_t>(beam)) {
-        std::nth_element(candidates.begin(), candidates.begin() + beam, candidates.end(), ahead);
-        candidates.resize(static_cast<std::size_t>(beam));
+template <class Value>
+XTRELLIS_INLINE void single(const Model& m, const SparseRow& x, const Request& request, Id* labels, float* scores) {
+    thread_local std::vector<Scored> level, reached;
+    thread_local TopKHeap heap;
+    heap.reset(static_cast<std::size_t>(request.k));
+    float margins[max_block];
+    level.assign(1, {0.0f, 0});
+    while (!level.empty()) {
+        reached.clear();
+        for (const Scored& v : level) {
+            if (hopeless(heap, v.score)) break;  // the rest of the level is no better
+            evaluate<Value>(m, v.label, x, margins, [&](Offset slot, Offset size) {
+                judge(m, request, slot, size, v.score, margins, heap, [&](Scored s) { reached.push_back(s); });
+            });
+        }
+        keep_best(reached, request.beam);
+        level.swap(reached);
     }
-    std::sort(candidates.begin(), candidates.end(), ahead);
+    write_answer(heap, request.k, labels, scores);
 }
 
 }  // namespace
 
-void search_batch(const Model& m, const Csr& X, Offset first, Offset last, BeamSettings settings, Id* labels,
-                  float* scores) {
-    const auto queries = static_cast<std::size_t>(last - first);
-    FeatureTable table(m.weights.n_features);
-    std::vector<TopKHeap> heaps(queries, TopKHeap(static_cast<std::size_t>(settings.k)));
-    std::vector<std::vector<Scored>> candidates(queries);
-    std::vector<Visit> visits, wave;
-    for (std::size_t q = 0; q < queries; ++q) visits.push_back({0, static_cast<Id>(q), 0.0f, 0});
-    float margins[max_block];
-
-    // A query's most promising nodes go first; what they find often makes the rest hopeless.
-    constexpr Id first_wave = 2;
-    const auto serve = [&](auto&& wanted) {
-        wave.clear();
-        for (const Visit& v : visits) {
-            if (wanted(v) && !hopeless(heaps[static_cast<std::size_t>(v.query)], v.score)) wave.push_back(v);
-        }
-        std::sort(wave.begin(), wave.end(),
-                  [](const Visit& a, const Visit& b) { return a.node != b.node ? a.node < b.node : a.query < b.query; });
-        for (std::size_t begin = 0; begin < wave.size();) {
-            const Id node = wave[begin].node;
-            std::size_t end = begin;
-            while (end < wave.size() && wave[end].node == node) ++end;
-            const Offset blocks = m.weights.block_offsets[node + 1] - m.weights.block_offsets[node];
-            if (blocks == 1) {
-                table.open(m.weights, m.weights.block_offsets[node]);
-                for (std::size_t i = begin; i < end; ++i) {
-                    const auto q = static_cast<std::size_t>(wave[i].query);
-                    const SparseRow x = X[first + wave[i].query];
-                    expand(m, node, wave[i].score, [&](Offset b, float* out) { table.add(m.weights, b, x, out); }, margins,
-                           heaps[q], candidates[q]);
-                }
-                table.close(m.weights, m.weights.block_offsets[node]);
-            } else {
-                for (std::size_t i = begin; i < end; ++i) {
-                    const auto q = static_cast<std::size_t>(wave[i].query);
-                    const SparseRow x = X[first + wave[i].query];
-                    expand(m, node, wave[i].score, [&](Offset b, float* out) { add_by_search(m.weights, b, x, out); }, margins,
-                           heaps[q], candidates[q]);
-                }
-            }
-            begin = end;
-        }
-    };
-    while (!visits.empty()) {
-        serve([](const Visit& v) { return v.rank < first_wave; });
-        serve([](const Visit& v) { return v.rank >= first_wave; });
-        visits.clear();
-        for (std::size_t q = 0; q < queries; ++q) {
-            keep_best(candidates[q], settings.beam);
-            Id rank = 0;
-            for (const Scored& c : candidates[q]) visits.push_back({c.label, static_cast<Id>(q), c.score, rank++});
-            candidates[q].clear();
-        }
-    }
-    for (std::size_t q = 0; q < queries; ++q) {
-        write_answer(heaps[q], settings.k, labels + q * static_cast<std::size_t>(settings.k), scores + q * static_cast<std::size_t>(settings.k));
+XTRELLIS_CLONES void beam_batch(const Model& m, const Csr& X, Offset first, Offset last, const Request& request, Id* labels, float* scores) {
+    switch (m.weights.storage) {
+        case Storage::float32: return batch<float>(m, X, first, last, request, labels, scores);
+        case Storage::float16: return batch<_Float16>(m, X, first, last, request, labels, scores);
+        case Storage::int8: return batch<std::int8_t>(m, X, first, last, request, labels, scores);
     }
 }
 
-void search_single(const Model& m, const SparseRow& x, BeamSettings settings, Id* labels, float* scores) {
-    thread_local std::vector<Scored> level, candidates;
-    TopKHeap heap(static_cast<std::size_t>(settings.k));
-    float margins[max_block];
-    level.assign(1, {0.0f, 0});
-    while (!level.empty()) {
-        candidates.clear();
-        for (const Scored& v : level) {
-            if (hopeless(heap, v.score)) break;
-            expand(m, v.label, v.score, [&](Offset b, float* out) { add_by_search(m.weights, b, x, out); }, margins, heap, candidates);
-        }
-        keep_best(candidates, settings.beam);
-        level.swap(candidates);
+XTRELLIS_CLONES void beam_single(const Model& m, const SparseRow& x, const Request& request, Id* labels, float* scores) {
+    switch (m.weights.storage) {
+        case Storage::float32: return single<float>(m, x, request, labels, scores);
+        case Storage::float16: return single<_Float16>(m, x, request, labels, scores);
+        case Storage::int8: return single<std::int8_t>(m, x, request, labels, scores);
     }
-    write_answer(heap, settings.k, labels, scores);
 }
 
 }  // namespace xtrellis::search

@@ -23,26 +23,44 @@ struct Tree {
     const Id* children = nullptr;     // node ≥ 0, or ~label
 };
 
-// Block b: children first .. first + 256 of a node. Its features (ascending) are features[feature_offsets[b] ..), the
-// entries of its r-th feature begin at starts[..r] relative to entry_offsets[b].
+constexpr int max_block = 256;  // children in a block: a child's place is one byte
+
+// How weights are stored. int8 and float16 are widened when they are used; int8 has one scale a block.
+enum class Storage : int { float32 = 0, float16 = 1, int8 = 2 };
+
+// A *block* holds the weights of up to 256 children of one node, by feature. To find a feature in a block without a
+// search, feature ids are scattered by a bijection of `bits`-bit numbers; the high bits of the scattered id name a
+// bucket of the block, the low ones are the feature's key within the bucket. A bucket is a tiny sparse matrix in one
+// piece, so that a look-up touches one or two cache lines:
+//
+//     n (uint16)   keys (n × uint16)   ends (n × uint16)   children (t × uint8)   values (t × float32, float16 or int8)
+//
+// where the entries of row i are ends[i-1] .. ends[i], and t is what fills the bucket. Nothing is aligned.
 struct Weights {
-    const Offset* block_offsets = nullptr;    // nodes + 1: blocks of node v
-    const Offset* feature_offsets = nullptr;  // blocks + 1
-    const Offset* entry_offsets = nullptr;    // blocks + 1
-    const Id* features = nullptr;
-    const std::uint32_t* starts = nullptr;
-    const std::uint8_t* children = nullptr;
-    const float* values = nullptr;
-    const float* biases = nullptr;            // one a slot
-    Id n_features = 0;
+    const Offset* block_offsets = nullptr;   // nodes + 1: blocks of node v
+    const Offset* bucket_offsets = nullptr;  // blocks + 1: where a block's buckets are listed
+    const Offset* byte_offsets = nullptr;    // blocks + 1: where a block's bytes lie
+    const std::uint32_t* buckets = nullptr;  // first byte of each bucket within its block, and one more to close it
+    const std::uint8_t* bytes = nullptr;     // followed by `padding` unused ones
+    const float* scales = nullptr;           // one a block; 1 except for int8
+    const float* biases = nullptr;           // one a slot
+    Storage storage = Storage::float32;
+    int bits = 0;                            // scattered ids are below 2^bits
 };
+
+constexpr int padding = 16;  // keys are read sixteen bytes at a time
+
+constexpr std::uint32_t multiplier = 0x9E3779B1u;  // odd, so that multiplying is a bijection
+
+inline std::uint32_t scatter(Id feature, int bits) {
+    return (static_cast<std::uint32_t>(feature) * multiplier) & static_cast<std::uint32_t>((std::uint64_t{1} << bits) - 1);
+}
 
 struct Model {
     Tree tree;
     Weights weights;
     Transform transform = Transform::l3_hinge;
+    bool copies = false;  // some label sits in several slots
 };
-
-constexpr int max_block = 256;
 
 }  // namespace xtrellis::search

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/dispatch.hpp"
 #include "core/topk.hpp"
 #include "search/margins.hpp"
 
@@ -15,9 +16,8 @@ void cut(std::vector<Scored>& candidates, std::size_t beam) {
     candidates.resize(beam);
 }
 
-}  // namespace
-
-Beams reach(const Model& level, Id first_node, const Csr& X, Offset first, Offset last, BeamsView held, Id beam) {
+template <class Value>
+XTRELLIS_INLINE Beams reach_stored(const Model& level, Id first_node, const Csr& X, Offset first, Offset last, BeamsView held, Id beam) {
     const auto rows = static_cast<std::size_t>(last - first);
     const auto width = static_cast<std::size_t>(beam);
     // Who holds each node: all rows of a node are served from one table of its features.
@@ -40,7 +40,10 @@ Beams reach(const Model& level, Id first_node, const Csr& X, Offset first, Offse
     std::vector<std::size_t> next(begin.begin(), begin.end() - 1);
     each([&](std::size_t node, Id row, float score) { holders[next[node]++] = {row, score}; });
 
-    FeatureTable table(level.weights.n_features);
+    BlockTable table(level.weights.bits);
+    const Offset begin_entry = X.offsets[first];
+    std::vector<std::uint32_t> scattered(static_cast<std::size_t>(X.offsets[last] - begin_entry));
+    for (std::size_t i = 0; i < scattered.size(); ++i) scattered[i] = scatter(X.ids[begin_entry + static_cast<Offset>(i)], level.weights.bits);
     std::vector<std::vector<Scored>> candidates(rows);
     float margins[max_block];
     for (Offset node = 0; node < level.tree.nodes; ++node) {
@@ -52,18 +55,18 @@ Beams reach(const Model& level, Id first_node, const Csr& X, Offset first, Offse
             const Id* children = level.tree.children + slots + done;
             if (std::none_of(children, children + size, [](Id child) { return child >= 0; })) continue;
             const float* biases = level.weights.biases + slots + done;
-            const Offset block = level.weights.block_offsets[node] + done / max_block;
-            table.open(level.weights, block);
+            table.open(Block<Value>(level.weights, level.weights.block_offsets[node] + done / max_block), size);
             for (std::size_t h = begin[v]; h < begin[v + 1]; ++h) {
                 std::copy(biases, biases + size, margins);
-                table.add(level.weights, block, X[first + holders[h].row], margins);
+                const Offset row = first + holders[h].row;
+                table.add(X[row], scattered.data() + (X.offsets[row] - begin_entry), margins);
                 auto& mine = candidates[static_cast<std::size_t>(holders[h].row)];
                 for (Offset c = 0; c < size; ++c) {
                     if (children[c] >= 0) mine.push_back({holders[h].score + log_score(level.transform, margins[c]), children[c]});
                 }
                 if (mine.size() > 4 * width + max_block) cut(mine, width);  // a wide beam over wide nodes stays small
             }
-            table.close(level.weights, block);
+            table.close();
         }
     }
 
@@ -81,6 +84,16 @@ Beams reach(const Model& level, Id first_node, const Csr& X, Offset first, Offse
         std::vector<Scored>().swap(mine);
     }
     return out;
+}
+
+}  // namespace
+
+XTRELLIS_CLONES Beams reach(const Model& level, Id first_node, const Csr& X, Offset first, Offset last, BeamsView held, Id beam) {
+    switch (level.weights.storage) {
+        case Storage::float16: return reach_stored<_Float16>(level, first_node, X, first, last, held, beam);
+        case Storage::int8: return reach_stored<std::int8_t>(level, first_node, X, first, last, held, beam);
+        default: return reach_stored<float>(level, first_node, X, first, last, held, beam);
+    }
 }
 
 }  // namespace xtrellis::search

@@ -8,8 +8,10 @@
 #include "labels/pifa.hpp"
 #include "linear/route.hpp"
 #include "linear/train.hpp"
-#include "search/beam.hpp"
+#include "search/pack.hpp"
 #include "search/reach.hpp"
+#include "search/searches.hpp"
+#include "search/unpack.hpp"
 
 using namespace xtrellis;
 
@@ -120,33 +122,65 @@ void clustering() {
 }
 
 // A root with two nodes and a label; node 1 has labels 1, 2 and node 2 labels 0, 2: ragged, one label twice.
-void searching() {
+template <class Value>
+void searching(search::Storage storage) {
     const std::vector<Offset> offsets{0, 3, 5, 7};
     const std::vector<Id> children{1, 2, ~3, ~1, ~2, ~0, ~2};
-    const std::vector<Offset> blocks{0, 1, 2, 3}, feature_offsets{0, 2, 3, 3}, entry_offsets{0, 3, 4, 4};
-    const std::vector<Id> features{0, 4, 2};
-    const std::vector<std::uint32_t> starts{0, 2, 0};
-    const std::vector<std::uint8_t> entry_children{0, 2, 1, 1};
-    const std::vector<float> values{1.5f, -0.5f, 2.0f, 0.7f}, biases{0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.6f, 0.7f};
+    const std::vector<Offset> blocks{0, 1, 2, 3};
+    const std::vector<float> biases{0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.6f, 0.7f};
+    const std::vector<Id> features{0, 2, 4};
+    const std::vector<std::uint32_t> starts{0, 1, 3, 4};
+    const std::vector<std::uint8_t> entry_children{0, 0, 1, 1};
+    const std::vector<float> values{1.5f, -0.5f, 2.0f, 0.7f};
+    std::vector<Offset> bucket_offsets{0}, byte_offsets{0};
+    std::vector<std::uint32_t> buckets;
+    std::vector<std::uint8_t> bytes;
+    std::vector<float> scales;
+    for (int b = 0; b < 3; ++b) {
+        const auto packed = search::pack_block<Value>(features.data(), starts.data(), b == 1 ? 0 : 3, entry_children.data(), values.data(), 3);
+        buckets.insert(buckets.end(), packed.buckets.begin(), packed.buckets.end());
+        bytes.insert(bytes.end(), packed.bytes.begin(), packed.bytes.end());
+        scales.push_back(packed.scale);
+        bucket_offsets.push_back(static_cast<Offset>(buckets.size()));
+        byte_offsets.push_back(static_cast<Offset>(bytes.size()));
+    }
+    bytes.resize(bytes.size() + search::padding);
     search::Model m;
     m.tree = {3, 4, offsets.data(), children.data()};
-    m.weights = {blocks.data(), feature_offsets.data(), entry_offsets.data(), features.data(), starts.data(), entry_children.data(), values.data(), biases.data(), 5};
+    m.weights = {blocks.data(), bucket_offsets.data(), byte_offsets.data(), buckets.data(), bytes.data(), scales.data(), biases.data(), storage, 3};
+    m.copies = true;
+    CHECK(search::unpack_block(m.weights, 0).features == features);
+    CHECK(search::unpack_block(m.weights, 1).features.empty());
     Rng rng(3);
     const Matrix X = random_matrix(rng, 20, 5, 2);
-    for (const Id beam : {1, 2, 5}) {
-        for (const Id k : {1, 3, 4}) {
-            std::vector<Id> many(static_cast<std::size_t>(20 * k)), one(static_cast<std::size_t>(k));
-            std::vector<float> many_scores(many.size()), one_scores(one.size());
-            search::search_batch(m, X.view(), 0, 20, {beam, k}, many.data(), many_scores.data());
-            for (Offset r = 0; r < 20; ++r) {
-                search::search_single(m, X.view()[r], {beam, k}, one.data(), one_scores.data());
-                for (Id i = 0; i < k; ++i) {
-                    CHECK(one[static_cast<std::size_t>(i)] == many[static_cast<std::size_t>(r * k + i)]);
-                    CHECK(one_scores[static_cast<std::size_t>(i)] == many_scores[static_cast<std::size_t>(r * k + i)]);
-                    CHECK(i == 0 || one_scores[static_cast<std::size_t>(i)] <= one_scores[static_cast<std::size_t>(i) - 1]);
+    const std::vector<Id> owner{0, 0, 0, 1, 1, 2, 2}, node_slot{-1, 0, 1}, label_slots{5, 3, 4, 6, 2}, wanted{0, 1, 2, 3};
+    const std::vector<Offset> label_offsets{0, 1, 2, 4, 5};
+    for (int round = 0; round < 300; ++round) {
+        for (const Id beam : {0, 1, 5}) {
+            for (const Id k : {1, 4}) {
+                const search::Request request{beam, k, nullptr, 0};
+                std::vector<Id> many(static_cast<std::size_t>(20 * k)), one(static_cast<std::size_t>(k));
+                std::vector<float> many_scores(many.size()), one_scores(one.size());
+                search::beam_batch(m, X.view(), 0, 20, request, many.data(), many_scores.data());
+                for (Offset r = 0; r < 20; ++r) {
+                    search::beam_single(m, X.view()[r], request, one.data(), one_scores.data());
+                    for (Id i = 0; i < k; ++i) {
+                        CHECK(one[static_cast<std::size_t>(i)] >= -1 && one[static_cast<std::size_t>(i)] < 4);
+                        if (round == 0) CHECK(one[static_cast<std::size_t>(i)] == many[static_cast<std::size_t>(r * k + i)]);
+                    }
+                    float scores[4];
+                    search::given(m, {owner.data(), node_slot.data(), label_offsets.data(), label_slots.data()}, X.view()[r], wanted, scores);
+                    search::best_first(m, X.view()[r], request, one.data(), one_scores.data());
+                    if (round == 0 && beam == 0) CHECK(std::fabs(one_scores[0] - *std::max_element(scores, scores + 4)) < 1e-5f);
                 }
             }
         }
+        // From here on the bytes are damaged: answers may be anything, accesses must stay inside.
+        for (int i = 0; i < 3; ++i) {
+            bytes[rng.below(static_cast<std::uint32_t>(bytes.size()))] = static_cast<std::uint8_t>(rng.below(256));
+            buckets[rng.below(static_cast<std::uint32_t>(buckets.size()))] = rng.below(4) ? rng.below(40) : 0xFFFFFFFFu;
+        }
+        search::unpack_block(m.weights, 0);
     }
 }
 
@@ -180,14 +214,23 @@ void routing() {
 void reaching() {
     const std::vector<Offset> offsets{0, 2, 5};
     const std::vector<Id> children{7, ~3, 8, 9, ~1};
-    const std::vector<Offset> blocks{0, 1, 2}, feature_offsets{0, 1, 2}, entry_offsets{0, 2, 4};
+    const std::vector<Offset> blocks{0, 1, 2};
     const std::vector<Id> features{1, 2};
-    const std::vector<std::uint32_t> starts{0, 0};
+    const std::vector<std::uint32_t> starts{0, 2, 4};
     const std::vector<std::uint8_t> entry_children{0, 1, 0, 1};
     const std::vector<float> values{0.5f, -0.5f, 2.0f, 0.7f}, biases{0.1f, 0.2f, 0.3f, 0.4f, 0.5f};
+    const auto packed = search::pack_block<float>(features.data(), starts.data(), 2, entry_children.data(), values.data(), 3);
+    auto buckets = packed.buckets;
+    auto bytes = packed.bytes;
+    buckets.insert(buckets.end(), packed.buckets.begin(), packed.buckets.end());
+    bytes.insert(bytes.end(), packed.bytes.begin(), packed.bytes.end());
+    bytes.resize(bytes.size() + search::padding);
+    const auto n_buckets = static_cast<Offset>(packed.buckets.size()), n_bytes = static_cast<Offset>(packed.bytes.size());
+    const std::vector<Offset> bucket_offsets{0, n_buckets, 2 * n_buckets}, byte_offsets{0, n_bytes, 2 * n_bytes};
+    const std::vector<float> scales{1, 1};
     search::Model level;
     level.tree = {2, 4, offsets.data(), children.data()};
-    level.weights = {blocks.data(), feature_offsets.data(), entry_offsets.data(), features.data(), starts.data(), entry_children.data(), values.data(), biases.data(), 5};
+    level.weights = {blocks.data(), bucket_offsets.data(), byte_offsets.data(), buckets.data(), bytes.data(), scales.data(), biases.data(), search::Storage::float32, 3};
     Rng rng(5);
     const Matrix X = random_matrix(rng, 6, 5, 2);
     const std::vector<Offset> held_offsets{0, 2, 3, 3, 5, 6, 8};
@@ -206,7 +249,9 @@ void reaching() {
 int main() {
     training();
     clustering();
-    searching();
+    searching<float>(search::Storage::float32);
+    searching<_Float16>(search::Storage::float16);
+    searching<std::int8_t>(search::Storage::int8);
     routing();
     reaching();
 }

@@ -134,7 +134,7 @@ class Configured:
 
     def __repr__(self) -> str:
         changed = [
-            f"{n}={getattr(self, n)!r}" for n, p in self._params.items() if not _same(getattr(self, n), p.default)
+            f"{n}={_brief(getattr(self, n))}" for n, p in self._params.items() if not _same(getattr(self, n), p.default)
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
 
@@ -149,6 +149,10 @@ class Configured:
 def _to_json(value: Any) -> Any:
     if isinstance(value, Configured):
         return value.to_config()
+    if isinstance(value, Mapping):
+        return {str(name): _to_json(item) for name, item in value.items()}
+    if getattr(value, "ndim", 0) and hasattr(value, "tolist"):  # an array
+        value = value.tolist()
     if isinstance(value, (list, tuple)):
         return [_to_json(item) for item in value]
     if value is None or isinstance(value, (bool, str)):
@@ -161,8 +165,15 @@ def _to_json(value: Any) -> Any:
     return value
 
 
+def _brief(value: Any) -> str:
+    """`repr`, except of long collections, which nobody wants to read."""
+    if not isinstance(value, str) and hasattr(value, "__len__") and len(value) > 10:
+        return f"<{type(value).__name__} of {len(value)}>"
+    return repr(value)
+
+
 def _same(a: Any, b: Any) -> bool:
     try:
         return bool(a == b)
     except ValueError:  # arrays
-        return a is b
+        return a is b or bool(_to_json(a) == _to_json(b))

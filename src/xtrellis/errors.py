@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
+
+MANY_NAMES, LISTED_NAMES = 20_000, 100
 
 
 class XtrellisError(Exception):
@@ -48,11 +50,19 @@ class DataError(XtrellisError, ValueError):
         super().__init__(f"{place}: {message}" if place else message)
 
 
-def nearest(name: str, valid: Iterable[str]) -> str:
+def nearest(name: str, valid: Collection[str]) -> str:
     """`; did you mean 'beam'?` for a misspelt name, or the list of valid ones when nothing is close."""
-    valid = sorted(valid)
-    close = difflib.get_close_matches(name, valid, n=1, cutoff=0.5)
-    return f"; did you mean {close[0]!r}?" if close else f"; valid names: {', '.join(valid) or '(none)'}"
+    likely = valid
+    # Comparing with a million names takes a minute: of so many, those that begin alike will do.
+    for length in (2, 4, 8):
+        if len(likely) > MANY_NAMES:
+            likely = [v for v in likely if v[:length].casefold() == name[:length].casefold()]
+    close = difflib.get_close_matches(name, list(likely)[:MANY_NAMES], n=1, cutoff=0.5)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    if len(valid) > LISTED_NAMES:
+        return f"; it knows {len(valid):,} names, none of them similar"
+    return f"; valid names: {', '.join(sorted(valid)) or '(none)'}"
 
 
 def shown(value: object) -> str:

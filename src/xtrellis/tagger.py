@@ -11,6 +11,7 @@ Nothing changes after `fit` or loading, so any number of threads may share one t
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -23,6 +24,8 @@ from scipy.sparse import csr_array
 from . import store
 from .checks import integer, number
 from .errors import InputError, NotFittedError, StoreError, nearest
+from .explained import ExplainedTag
+from .index import Index
 from .model import Model
 from .store import State, Storable
 from .strings import StringTable
@@ -74,21 +77,26 @@ class Tagger(Storable):
 
     # ── learning ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def fit(self, texts: Iterable[str], labels: Iterable[Iterable[str]]) -> Self:
-        """Learn from texts and, for each, the names of its labels (ids follow the sorted names)."""
+    def fit(self, texts: Iterable[str], labels: Iterable[Iterable[str]], *, label_text: bool = False) -> Self:
+        """Learn from texts and, for each, the names of its labels (ids follow the sorted names).
+
+        With `label_text`, the words of the labels' names help to place them in the label tree: labels with few rows
+        then sit beside labels that are called alike.
+        """
         texts = check_texts(texts)
         names, Y = _label_matrix(labels, len(texts))
         self.require_vectorizer()
-        return self._fit(texts, Y, names)
+        return self._fit(texts, Y, names, label_text=label_text)
 
     def fit_dataset(
         self,
         dataset: Dataset,
         *,
         look: Callable[[Csr, Csr], object] | None = None,
+        label_text: bool = False,
         checkpoint: str | Path | None = None,
     ) -> Self:
-        """Learn from a Dataset: its texts if this tagger has a vectoriser, else its features.
+        """Learn from a Dataset: its texts if this tagger has a vectoriser, else its features; `label_text` as in `fit`.
 
         `look(X, Y)` is called with what the model will be trained on, before it is (to show an estimate, or to stop).
         `checkpoint` is passed on to the model, which must know what to do with it.
@@ -101,7 +109,7 @@ class Tagger(Storable):
             raise InputError("the data has texts but no features; give the tagger a Vectorizer")
         rows = dataset.texts if self.vectorizer is not None else dataset.X
         extra = {} if checkpoint is None else {"checkpoint": checkpoint}
-        return self._fit(rows, dataset.Y, dataset.label_names, look, extra)
+        return self._fit(rows, dataset.Y, dataset.label_names, look, extra, label_text=label_text)
 
     def _fit(
         self,
@@ -110,17 +118,37 @@ class Tagger(Storable):
         names: Iterable[str] | None,
         look: Callable[[Csr, Csr], object] | None = None,
         extra: Mapping[str, Any] | None = None,
+        *,
+        label_text: bool,
     ) -> Self:
         self._label_names = None  # a training that fails must not leave old names beside a new vocabulary
+        named = None if names is None else StringTable.of(names)
+        names_to_read = self._names_to_read(named) if label_text else None
+        for part in self.model.get_params().values():
+            if isinstance(part, Index):
+                part.know(named)
         X = self.vectorizer.fit_transform(rows) if self.vectorizer is not None else rows
         if look is not None:
             look(X, Y)
-        self.model.fit(X, Y, **(extra or {}))
+        extra = dict(extra or {})
+        if names_to_read is not None:
+            extra["label_features"] = self.require_vectorizer().transform(names_to_read)
+        self.model.fit(X, Y, **extra)
         # Without names a label is called by its number, so that answers always have one.
-        self._label_names = StringTable.of(names if names is not None else map(str, range(Y.shape[1])))
+        self._label_names = named if named is not None else StringTable.of(map(str, range(Y.shape[1])))
         self.label_counts = np.bincount(Y.indices[Y.data != 0], minlength=Y.shape[1]).astype(np.int64)
         self.n_rows = int(Y.shape[0])
         return self
+
+    def _names_to_read(self, names: StringTable | None) -> StringTable:
+        """The names; refuses before any work if there are none, or nothing to read them, or no use for them."""
+        if "label_features" not in inspect.signature(self.model.fit).parameters:
+            raise InputError(f"label_text: {type(self.model).__name__} has no use for the labels' names")
+        if self.vectorizer is None:
+            raise InputError("label_text needs texts: without them there is no vectoriser to read the labels' names")
+        if names is None:
+            raise InputError("label_text needs the labels' names; the data has none")
+        return names
 
     @property
     def fitted(self) -> bool:
@@ -186,20 +214,23 @@ class Tagger(Storable):
             return None
         return inverse_propensity(np.concatenate([self.label_counts, np.zeros(extra, np.int64)]), self.n_rows)
 
-    def explain(self, text: str, label: str) -> Any:
-        """Why `label` fits `text` or does not, as the model explains it (its `explain(row, label_id)`)."""
+    def explain(self, text: str, label: str) -> ExplainedTag:
+        """Why `label` fits `text`, or why it does not: which words spoke for and against it, on which path."""
         names = self.label_names
         vectorizer = self.require_vectorizer()
         if not isinstance(text, str):
             raise InputError(f"text must be a string; got {type(text).__name__}")
+        if not isinstance(label, str):
+            raise InputError(f"label must be the name of a label; got {type(label).__name__}")
         number_of = names.find(label)
         if number_of is None:
-            raise InputError(
-                f"the model has no label {label!r}" + (nearest(label, names) if len(names) < 100_000 else "")
-            )
+            raise InputError(f"the model has no label {label!r}{nearest(label, names)}")
         if not hasattr(self.model, "explain"):
             raise InputError(f"{type(self.model).__name__} cannot explain its answers")
-        return self.model.explain(vectorizer.transform_one(text), number_of)
+        known = self.label_counts if self.n_rows else None
+        explanation = self.model.explain(vectorizer.transform_one(text), number_of, label_counts=known)
+        spans = vectorizer.explain(text)
+        return ExplainedTag.of(text, label, explanation, spans, names, vectorizer.feature_names)
 
     # ── the store ───────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -14,7 +14,7 @@ SOURCE = Path(xtrellis.__file__).parent
 # From left to right. A module or room may import anything that stands before it, and itself.
 ORDER = [
     "_native", "errors", "checks", "config", "rng", "progress", "parallel", "types", "arrays", "strings",
-    "store", "model", "data", "text", "labels", "index", "linear", "metrics", "presets", "tagger", "cli",
+    "store", "model", "data", "text", "labels", "index", "linear", "metrics", "catalog", "explained", "tagger", "cli",
 ]  # fmt: skip
 
 
@@ -71,6 +71,12 @@ def test_importing_the_package_loads_next_to_nothing():
 def test_every_public_name_exists():
     for name in xtrellis.__all__:
         assert getattr(xtrellis, name) is not None
+
+
+def test_no_module_hides_a_public_name():
+    """Importing `xtrellis.x` puts the module x into the package, before a function of that name."""
+    modules = {path.stem for path in SOURCE.iterdir()}
+    assert modules & set(xtrellis._PUBLIC) == set()
 
 
 def test_every_storable_class_can_be_found():

@@ -16,7 +16,7 @@ def contents(path: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in sorted(path.iterdir())}
 
 
-def stop(*args: Any) -> None:
+def stop(*args: Any, **kwargs: Any) -> None:
     raise KeyboardInterrupt
 
 
@@ -32,10 +32,10 @@ def test_a_stopped_training_goes_on(run: Run, train_file: Path, tmp_path: Path, 
     how = ["--set", "index.max_leaf=4", *(["--refit"] if refit else [])]
     assert run("train", train_file, "--to", tmp_path / "whole", *how).code == 0
     to = tmp_path / "m"
-    packs = [fitting.PackedTree.pack] * refit  # with --refit, the second training is the one that stops
+    packs = [fitting.PackedTree.join] * refit  # with --refit, the second training is the one that stops
     with pytest.MonkeyPatch.context() as patch:
-        pack = lambda *args: packs.pop()(*args) if packs else stop()  # noqa: E731
-        patch.setattr("xtrellis.linear.fitting.PackedTree.pack", pack)
+        pack = lambda *args, **kwargs: packs.pop()(*args, **kwargs) if packs else stop()  # noqa: E731
+        patch.setattr("xtrellis.linear.fitting.PackedTree.join", pack)
         code, _, _ = run("train", train_file, "--to", to, *how)
     assert code == 130
     folder = tmp_path / ("m.refit-checkpoint" if refit else "m.checkpoint")
@@ -54,7 +54,7 @@ def test_a_stopped_training_goes_on(run: Run, train_file: Path, tmp_path: Path, 
 def test_without_the_option_a_training_starts_anew(run: Run, train_file: Path, tmp_path: Path) -> None:
     to = tmp_path / "m"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("xtrellis.linear.fitting.PackedTree.pack", stop)
+        patch.setattr("xtrellis.linear.fitting.PackedTree.join", stop)
         assert run("train", train_file, "--to", to).code == 130
     assert run("train", train_file, "--to", to, "--resume", "--set", "cost=3").code == 2, "another training"
     code, _, err = run("train", train_file, "--to", to, "--set", "cost=3")

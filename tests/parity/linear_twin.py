@@ -51,20 +51,18 @@ def pifa(X, Y):
     return np.divide(V, lengths, out=np.zeros_like(V), where=lengths > 0)
 
 
-def dense_weights(weights):
-    """n_features × n_slots, and the biases, from the packed arrays."""
-    a, tree = weights.arrays, weights.tree
-    W = np.zeros((weights.n_features, tree.n_slots))
+def dense_weights(packed):
+    """n_features × n_slots, and the biases, from the packed blocks."""
+    tree = packed.tree
+    W = np.zeros((packed.n_features, tree.n_slots))
     for node in range(tree.n_nodes):
-        for b in range(weights.blocks[node], weights.blocks[node + 1]):
-            first = tree.offsets[node] + 256 * (b - weights.blocks[node])
-            rows = np.arange(a["feature_offsets"][b], a["feature_offsets"][b + 1])
-            for i, r in enumerate(rows):
-                begin = a["starts"][r]
-                end = a["starts"][r + 1] if i + 1 < len(rows) else a["entry_offsets"][b + 1] - a["entry_offsets"][b]
-                for e in range(a["entry_offsets"][b] + begin, a["entry_offsets"][b] + end):
-                    W[a["features"][r], first + a["entry_children"][e]] = a["values"][e]
-    return W, a["biases"].astype(np.float64)
+        for b in range(packed.blocks[node], packed.blocks[node + 1]):
+            first = tree.offsets[node] + 256 * (b - packed.blocks[node])
+            features, starts, children, weights = packed.block(b)
+            for row, feature in enumerate(features):
+                for e in range(starts[row], starts[row + 1]):
+                    W[feature, first + children[e]] = weights[e]
+    return W, packed.arrays["biases"].astype(np.float64)
 
 
 def log_score(transform, z):
@@ -74,11 +72,31 @@ def log_score(transform, z):
     return -(gap**3) if transform == "l3-hinge" else -(gap**2)
 
 
-def beam_search(weights, x, beam, k):
+def slot_logs(packed, x):
+    """The logarithm of every slot's own score for one dense row."""
+    W, biases = dense_weights(packed)
+    return log_score(packed.transform, x @ W + biases)
+
+
+def all_scores(packed, x):
+    """The exact score of every label: the product along its path, of several paths the best."""
+    tree, logs = packed.tree, slot_logs(packed, x)
+    out = np.full(tree.n_labels, -np.inf)
+    offsets, slots = tree.label_slots
+    for label in range(tree.n_labels):
+        for slot in slots[offsets[label] : offsets[label + 1]]:
+            total = 0.0
+            while slot >= 0:
+                total += logs[slot]
+                slot = tree.node_slot[tree.owner[slot]]
+            out[label] = max(out[label], total)
+    return np.exp(out)
+
+
+def beam_search(packed, x, beam, k):
     """Level by level for one dense row; returns (labels, scores), best first."""
-    tree = weights.tree
-    W, biases = dense_weights(weights)
-    logs = log_score(weights.transform, x @ W + biases)
+    tree = packed.tree
+    logs = slot_logs(packed, x)
     level, found = [(0.0, 0)], {}
     while level:
         reached = []

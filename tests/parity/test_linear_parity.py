@@ -13,7 +13,7 @@ from xtrellis._native import linear as native
 from xtrellis.arrays import as_features, as_labels
 from xtrellis.index import BalancedTree, FlatTree, LabelTree
 from xtrellis.labels import LabelSpace
-from xtrellis.linear import LinearTree
+from xtrellis.linear import LinearTree, PackedTree
 
 
 def problem(n=60, d=30, n_labels=12, seed=0, density=0.3, labels_a_row=2):
@@ -133,12 +133,135 @@ def test_beam_search_is_the_twins(transform, beam):
         assert (top.labels[row][len(labels) :] == -1).all()
 
 
-def test_one_query_and_many_give_the_same_answer():
+@pytest.mark.parametrize("storage", ["float32", "float16", "int8"])
+def test_one_query_and_many_give_the_same_answer(storage):
     X, Y = problem(n=90, d=40, n_labels=300, seed=10, labels_a_row=4)
-    for index in (BalancedTree(arity=2, max_leaf=10), FlatTree()):
-        model = LinearTree(index=index).fit(X, Y)
+    for index in (BalancedTree(arity=2, max_leaf=10), BalancedTree(arity=16, max_leaf=30), FlatTree()):
+        model = LinearTree(index=index, storage=storage).fit(X, Y)
         many = model.predict(X, k=5)
         for row in range(0, 90, 11):
             one = model.predict(X[[row]], k=5)
             np.testing.assert_array_equal(one.labels[0], many.labels[row])
             np.testing.assert_array_equal(one.scores[0], many.scores[row])
+
+
+def agree(top, row, exact, k, allowed=None):
+    """The answer for one row is the exact top k, up to float32 rounding of the scores."""
+    exact = exact if allowed is None else np.where(np.isin(np.arange(len(exact)), allowed), exact, -1)
+    best = np.sort(exact)[::-1][:k]
+    np.testing.assert_allclose(top.scores[row][: len(best)], best, rtol=3e-4, atol=1e-12)
+    np.testing.assert_allclose(exact[top.labels[row][: len(best)]], best, rtol=3e-4, atol=1e-12)
+
+
+@pytest.fixture(scope="module", params=["float32", "float16", "int8"])
+def searchable(request):
+    X, Y = problem(n=120, d=40, n_labels=90, seed=11, labels_a_row=3)
+    model = LinearTree(index=BalancedTree(arity=4, max_leaf=4), storage=request.param, prune=0.05).fit(X, Y)
+    dense = X.toarray().astype(np.float64)
+    return X, model, [twin.all_scores(model.trees[0], dense[row]) for row in range(0, 120, 10)]
+
+
+def test_best_first_search_is_exact(searchable):
+    X, model, exact = searchable
+    for k in (1, 3, 10, 90):
+        top = model.clone().set_params(search="best-first", beam=None)
+        top._trees = model._trees
+        found = top.predict(X, k=k)
+        for i, scores in enumerate(exact):
+            agree(found, 10 * i, scores, k)
+
+
+def test_an_endless_beam_is_exact_too(searchable):
+    X, model, exact = searchable
+    wide = model.clone().set_params(beam=None)
+    wide._trees = model._trees
+    found = wide.predict(X, k=7)
+    for i, scores in enumerate(exact):
+        agree(found, 10 * i, scores, 7)
+
+
+def test_best_first_with_a_beam_or_slack_loses_no_more_than_it_says(searchable):
+    X, model, exact = searchable
+    other = model.clone().set_params(search="best-first", beam=None, slack=0.3)
+    other._trees = model._trees
+    found = other.predict(X, k=4)
+    for i, scores in enumerate(exact):
+        assert (found.scores[10 * i] >= 0.7 * np.sort(scores)[::-1][:4] - 1e-6).all()
+    other.set_params(slack=0.0, beam=2)
+    capped = other.predict(X, k=4)
+    assert (capped.scores.sum(axis=1) <= found.scores.sum(axis=1) / 0.7 + 1e-5).all()
+
+
+def test_given_labels_get_their_exact_scores(searchable):
+    X, model, exact = searchable
+    rng = np.random.default_rng(0)
+    wanted = sp.csr_array((rng.random((120, 90)) < 0.1).astype(np.float32))
+    wanted.data[::3] = 0  # a stored zero asks as well
+    got = model.score(X, wanted)
+    assert got.nnz == wanted.nnz
+    for i, scores in enumerate(exact):
+        span = slice(got.indptr[10 * i], got.indptr[10 * i + 1])
+        np.testing.assert_allclose(got.data[span], scores[got.indices[span]], rtol=3e-4, atol=1e-12)
+
+
+def test_answers_can_be_restricted_to_some_labels(searchable):
+    X, model, exact = searchable
+    allowed = [3, 17, 18, 40, 88]
+    for search in ("beam", "best-first"):
+        other = model.clone().set_params(search=search, beam=None)
+        other._trees = model._trees
+        found = other.predict(X, k=9, labels=allowed)
+        assert found.labels.shape == (120, 5)
+        for i, scores in enumerate(exact):
+            agree(found, 10 * i, scores, 5, allowed)
+    narrow = model.predict(X, k=3, labels=[5])  # a beam of 10 over a tree in which one path is left open
+    assert (narrow.labels == 5).all()
+
+
+def test_copies_of_a_label_come_once():
+    """A label in two leaves is answered once, with the better of its two scores."""
+    tree = ragged_tree()
+    X, Y = problem(n=80, d=20, n_labels=6, seed=12, labels_a_row=1)
+    trained = LinearTree(index=FlatTree()).fit(X, Y)
+    rng = np.random.default_rng(1)
+    blocks = []
+    for node in range(tree.n_nodes):
+        size = int(tree.offsets[node + 1] - tree.offsets[node])
+        weights = rng.normal(size=(20, size)).astype(np.float32)
+        starts = np.arange(21, dtype=np.uint32) * size
+        blocks.append(
+            (np.arange(20, dtype=np.int32), starts, np.tile(np.arange(size, dtype=np.uint8), 20), weights.ravel())
+        )
+    packed = PackedTree.pack(tree, blocks, rng.normal(size=tree.n_slots).astype(np.float32), 20)
+    trained._trees = (packed,)
+    dense = X.toarray().astype(np.float64)
+    for search in ("beam", "best-first"):
+        top = trained.set_params(search=search, beam=None).predict(X, k=6)
+        for row in range(80):
+            assert sorted(top.labels[row].tolist()) == list(range(6))
+            agree(top, row, twin.all_scores(packed, dense[row]), 6)
+
+
+@pytest.mark.parametrize(("storage", "error"), [("float16", 1e-3), ("int8", 0.01)])
+def test_narrow_storage_is_near(storage, error):
+    X, Y = problem(n=120, d=40, n_labels=90, seed=11, labels_a_row=3)
+    whole = LinearTree(index=BalancedTree(arity=4, max_leaf=4)).fit(X, Y).trees[0]
+    narrow = whole.stored_as(storage)
+    assert narrow.n_bytes < whole.n_bytes
+    exact, _ = twin.dense_weights(whole)
+    near, _ = twin.dense_weights(narrow)
+    assert np.abs(exact - near).max() <= error * np.abs(exact).max()
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 3, 65_536, 65_537, 3_000_000])
+def test_packing_loses_nothing(n_features):
+    rng = np.random.default_rng(n_features)
+    features = np.unique(rng.integers(0, n_features, 5000)).astype(np.int32)
+    counts = rng.integers(1, 20, len(features))
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.uint32)
+    children = np.concatenate([np.sort(rng.choice(256, c, replace=False)) for c in counts]).astype(np.uint8)
+    weights = rng.normal(size=len(children)).astype(np.float32)
+    tree = LabelTree([0, 256], ~np.arange(256), 256)
+    packed = PackedTree.pack(tree, [(features, starts, children, weights)], np.zeros(256, np.float32), n_features)
+    for got, expected in zip(packed.block(0), (features, starts, children, weights), strict=True):
+        np.testing.assert_array_equal(got, expected)

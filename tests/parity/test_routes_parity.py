@@ -71,14 +71,11 @@ def segments_of(packed):
     for nodes in tree.levels():
         first, last = int(nodes[0]), int(nodes[-1]) + 1
         b0, b1 = int(blocks[first]), int(blocks[last])
-        arrays = {}
+        arrays = {"scales": packed.arrays["scales"][b0:b1]}
         for name, content in OFFSETS.items():
             offsets = packed.arrays[name][b0 : b1 + 1]
             arrays[name] = offsets - offsets[0]
             arrays[content] = packed.arrays[content][offsets[0] : offsets[-1]]
-        for name, like in (("starts", "feature_offsets"), ("values", "entry_offsets")):
-            offsets = packed.arrays[like]
-            arrays[name] = packed.arrays[name][offsets[b0] : offsets[b1]]
         arrays["biases"] = packed.arrays["biases"][tree.offsets[first] : tree.offsets[last]]
         out.append(Segment(first, last, arrays))
     return out
@@ -86,14 +83,16 @@ def segments_of(packed):
 
 @pytest.mark.parametrize("index", [BalancedTree(arity=4, max_leaf=3), BalancedTree(arity=2, max_leaf=5), FlatTree()])
 @pytest.mark.parametrize("beam", [1, 3, 50])
-@pytest.mark.parametrize("threads", [1, 3])
-def test_what_rows_reach_level_by_level_is_what_search_holds(index, beam, threads):
+@pytest.mark.parametrize(("threads", "storage"), [(1, "float32"), (3, "float32"), (1, "float16"), (2, "int8")])
+def test_what_rows_reach_level_by_level_is_what_search_holds(index, beam, threads, storage):
     X, Y = problem(n_labels=60, labels_a_row=4)
-    model = LinearTree(index=index, prune=0.01, transform="sigmoid").fit(X, Y)
+    model = LinearTree(index=index, prune=0.01, transform="sigmoid", storage=storage).fit(X, Y)
     packed, dense = model.trees[0], X.toarray().astype(np.float64)
     beams, found = Beams.at_root(X.shape[0]), [{0} for _ in range(X.shape[0])]
     for segment in segments_of(packed)[:-1]:
-        beams = beams.descend(X, packed.tree, [segment], transform="sigmoid", beam=beam, threads=threads)
+        beams = beams.descend(
+            X, packed.tree, [segment], transform="sigmoid", storage=storage, beam=beam, threads=threads
+        )
         for row in range(X.shape[0]):
             held = beams.nodes[beams.offsets[row] : beams.offsets[row + 1]].tolist()
             assert held == sorted(held)
@@ -112,7 +111,7 @@ def test_a_wide_node_is_reached_through_all_its_blocks():
     packed = model.trees[0]
     assert packed.tree == tree
     root = segments_of(packed)[0]
-    beams = Beams.at_root(50).descend(X, tree, [root], transform="l3-hinge", beam=4, threads=1)
+    beams = Beams.at_root(50).descend(X, tree, [root], transform="l3-hinge", storage="float32", beam=4, threads=1)
     for row in range(50):
         held = set(beams.nodes[beams.offsets[row] : beams.offsets[row + 1]].tolist())
         assert held | {0} == twin.held_nodes(packed, X.toarray()[row].astype(np.float64), 4)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xtrellis import arrays
-from xtrellis.arrays import as_features, as_labels
+from xtrellis.arrays import as_features, as_labels, as_rows
 from xtrellis.errors import InputError
 
 DENSE = np.array([[0, 1.5, 0, 2], [0, 0, 0, 0], [3, 0, 0, -4]])
@@ -248,3 +248,31 @@ def test_any_entries_in_any_order(n, d, entries, seed):
     labels = np.zeros((n, d), bool)
     labels[rows[values != 0], columns[values != 0]] = True
     right(as_labels(hand_made(indptr, columns, np.abs(values), (n, d))), labels)
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=150, deadline=None)
+def test_rows_pass_quickly_or_by_the_long_way_but_never_wrongly(seed):
+    """Whatever is wrong with a csr built by hand: as_rows gives what as_features gives, or its error."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(1, 5)), int(rng.integers(1, 6))
+    X = sp.random_array((n, d), density=0.6, rng=rng, dtype=np.float32, format="csr")
+    X.indices, X.indptr, X.data = X.indices.astype(np.int32), X.indptr.astype(np.int32), X.data.copy()
+    for _ in range(int(rng.integers(0, 3))):
+        part = (X.indices, X.indptr, X.data)[rng.integers(0, 3)]
+        if len(part):
+            part[rng.integers(0, len(part))] = rng.choice([-1, 0, 1, 7, 2**31 - 1]) if part is not X.data else np.nan
+
+    def outcome(door):
+        try:
+            return door(X, n_features=d)
+        except InputError as error:
+            return str(error)
+
+    expected, got = outcome(as_features), outcome(as_rows)
+    if isinstance(expected, str) or isinstance(got, str):
+        assert expected == got
+        return
+    np.testing.assert_array_equal(got.indptr, expected.indptr)
+    np.testing.assert_array_equal(got.indices[: got.indptr[-1]], expected.indices)
+    np.testing.assert_array_equal(got.data[: got.indptr[-1]], expected.data)

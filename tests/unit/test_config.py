@@ -281,10 +281,13 @@ def test_wrong_json_is_refused(params):
         Model(**Model.params_from_json(params))
 
 
-def test_arrays_as_values_compare_by_identity():
+def test_arrays_as_values_compare_by_content():
     class Holder(Configured):
         value: object = param(Check(), default=None)
 
     array = np.ones(3)
     assert Holder(value=array) == Holder(value=array)
-    assert Holder(value=array) != Holder(value=np.ones(3))
+    assert Holder(value=array) == Holder(value=np.ones(3)) == Holder(value=[1.0, 1.0, 1.0])
+    assert Holder(value=array) != Holder(value=np.zeros(3))
+    assert Holder(value=array).to_config()["params"]["value"] == [1.0, 1.0, 1.0]
+    assert repr(Holder(value=np.arange(1000))) == "Holder(value=<ndarray of 1000>)"

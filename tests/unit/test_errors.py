@@ -64,6 +64,9 @@ def test_nearest():
     assert nearest("beem", ["beam", "cost"]) == "; did you mean 'beam'?"
     assert nearest("zzz", ["beam", "cost"]) == "; valid names: beam, cost"
     assert nearest("zzz", []) == "; valid names: (none)"
+    many = [f"name {i}" for i in range(30_000)]
+    assert nearest("name 29999x", many) == "; did you mean 'name 29999'?"
+    assert nearest("zzz", many) == "; it knows 30,000 names, none of them similar"
 
 
 def test_shown_is_short_and_never_fails():

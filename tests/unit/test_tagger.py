@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from xtrellis import store
 from xtrellis.arrays import as_features, as_labels
 from xtrellis.config import Configured
+from xtrellis.data import Dataset
 from xtrellis.errors import InputError, NotFittedError, ParameterError, StoreError
 from xtrellis.model import Model
 from xtrellis.store import State, Storable, registry
@@ -269,13 +270,15 @@ def test_propensities_come_from_the_training_rows(tagger: Tagger) -> None:
     assert Tagger.of_model(Together().fit(np.eye(2), np.eye(2))).inverse_propensity() is None
 
 
-def test_explain_asks_the_model(tagger: Tagger, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_explain_refuses_what_it_cannot(tagger: Tagger) -> None:
     with pytest.raises(InputError, match="Together cannot explain"):
         tagger.explain("fast", "vehicle")
     with pytest.raises(InputError, match="did you mean 'vehicle'"):
         tagger.explain("fast", "vehicl")
-    monkeypatch.setattr(Together, "explain", lambda self, row, label: (row.shape, label), raising=False)
-    assert tagger.explain("fast car", "vehicle") == ((1, len(tagger.vectorizer.vocabulary)), 4)
+    with pytest.raises(InputError, match="label must be the name of a label; got int"):
+        tagger.explain("fast", 3)
+    with pytest.raises(InputError, match="text must be a string; got list"):
+        tagger.explain(["fast"], "vehicle")
 
 
 def test_clone_is_untrained(tagger: Tagger) -> None:
@@ -298,3 +301,37 @@ def test_a_forked_process_can_use_it(tagger: Tagger) -> None:
     if child == 0:  # pytest must not see an exception here
         os._exit(0 if tagger.tag("fast car") == expected else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+class Listening(Together):
+    """Keeps the label features it is given."""
+
+    features: Any = None
+
+    def fit(self, X: Any, Y: Any, *, label_features: Any = None) -> Listening:
+        self.features = label_features
+        super().fit(X, Y)
+        return self
+
+
+def test_label_text_gives_the_model_the_words_of_the_names() -> None:
+    texts, labels = ["red apple", "fast car bus"], [["red apple"], ["bus", "unread name"]]
+    tagger = Tagger(Words(), Listening()).fit(texts, labels, label_text=True)
+    words, features = list(tagger.vectorizer.vocabulary), tagger.model.features.toarray()
+    read = [sorted(words[j] for j in np.flatnonzero(row)) for row in features]
+    assert dict(zip(tagger.label_names, read, strict=True)) == {
+        "bus": ["bus"], "red apple": ["apple", "red"], "unread name": [],
+    }  # fmt: skip
+    assert Tagger(Words(), Listening()).fit(texts, labels).model.features is None
+
+
+def test_label_text_is_refused_where_it_cannot_be() -> None:
+    data = Dataset(X=csr_array(np.eye(2, dtype=np.float32)), Y=csr_array(np.eye(2, dtype=np.float32)))
+    named = Dataset(X=data.X, Y=data.Y, label_names=StringTable.of(["a", "b"]))
+    texts = Dataset(X=None, Y=data.Y, texts=StringTable.of(["a", "b"]))
+    with pytest.raises(InputError, match="Together has no use for the labels' names"):
+        Tagger(Words(), Together()).fit(TEXTS, LABELS, label_text=True)
+    with pytest.raises(InputError, match="no vectoriser to read the labels' names"):
+        Tagger(None, Listening()).fit_dataset(named, label_text=True)
+    with pytest.raises(InputError, match="the data has none"):
+        Tagger(Words(), Listening()).fit_dataset(texts, label_text=True)

@@ -1,22 +1,24 @@
-"""Finding labels in a packed model."""
+"""Packing weights, and finding labels in a packed model."""
 
-from ..types import Array, Float32, Int32, Int64
+from ..types import Array, Float32, Int32, Int64, UInt8, UInt32
 
 class Packed:
     def __init__(
         self,
+        *,
         offsets: Int64,
         children: Int32,
         labels: int,
+        copies: bool,
         block_offsets: Int64,
-        feature_offsets: Array,
-        entry_offsets: Array,
-        features: Array,
-        starts: Array,
-        entry_children: Array,
-        values: Array,
+        bucket_offsets: Array,
+        byte_offsets: Array,
+        buckets: Array,
+        bytes: Array,
+        scales: Array,
         biases: Array,
-        n_features: int,
+        storage: int,
+        bits: int,
         transform: int,
     ) -> None: ...
 
@@ -29,10 +31,47 @@ def batch(
     first: int,
     last: int,
     beam: int,
+    allowed: UInt8,
     labels: Int32,
     scores: Float32,
 ) -> None: ...
-def single(packed: Packed, x_ids: Int32, x_values: Float32, beam: int, labels: Int32, scores: Float32) -> None: ...
+def single(
+    packed: Packed, x_ids: Int32, x_values: Float32, beam: int, allowed: UInt8, labels: Int32, scores: Float32
+) -> None: ...
+def best_first(
+    packed: Packed,
+    x_offsets: Int64,
+    x_ids: Int32,
+    x_values: Float32,
+    columns: int,
+    first: int,
+    last: int,
+    beam: int,
+    slack: float,
+    allowed: UInt8,
+    labels: Int32,
+    scores: Float32,
+) -> int: ...
+def given(
+    packed: Packed,
+    owner: Int32,
+    node_slot: Int32,
+    label_offsets: Int64,
+    label_slots: Int32,
+    x_offsets: Int64,
+    x_ids: Int32,
+    x_values: Float32,
+    columns: int,
+    first: int,
+    last: int,
+    wanted_offsets: Int64,
+    wanted: Int32,
+    scores: Float32,
+) -> None: ...
+def pack(
+    features: Int32, starts: UInt32, children: UInt8, weights: Float32, *, storage: int, bits: int
+) -> tuple[UInt32, UInt8, float]: ...
+def unpack(packed: Packed, block: int) -> tuple[Int32, UInt32, UInt8, Float32]: ...
 def reach(
     level: Packed,
     first_node: int,

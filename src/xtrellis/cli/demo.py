@@ -30,8 +30,8 @@ def demo(
     debug: Debug = False,
 ) -> None:
     """Train, measure, save and ask a model, on the docstrings of Python, NumPy and SciPy."""
+    from ..catalog import preset as make
     from ..data import datasets
-    from ..presets import preset as make
     from ..store import load
     from ..tagger import Tagger
     from ..text import Vectorizer

@@ -11,6 +11,8 @@ from ..errors import InputError
 from . import show
 from .options import Debug, Json, K, ModelPath
 
+FEATURES = 6  # a step, where several labels are explained
+
 if TYPE_CHECKING:
     from ..tagger import Tag, Tagger
 
@@ -26,6 +28,10 @@ def tag(
     ] = None,
     lines: Annotated[bool, typer.Option("--lines", help="Each line of stdin is a text of its own.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Show which words speak for each label.")] = False,
+    label: Annotated[
+        list[str] | None,
+        typer.Option("--label", metavar="NAME", help="Explain this label at length, found or not; repeatable."),
+    ] = None,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -39,13 +45,13 @@ def tag(
     texts = _from_stdin(lines) if text in (None, "-") else [text or ""]
     answers = tagger.tag_many(texts, k, threshold=threshold)
     if json:
-        documents = [_document(tagger, *pair, explain) for pair in zip(texts, answers, strict=True)]
+        documents = [_document(tagger, *pair, explain, label) for pair in zip(texts, answers, strict=True)]
         show.as_json(documents if lines else documents[0])
         return
     for position, (one, tags) in enumerate(zip(texts, answers, strict=True)):
         if lines:
             show.result(("\n" if position else "") + one)
-        _show(tagger, one, tags, explain)
+        _show(tagger, one, tags, explain, label)
 
 
 def _from_stdin(lines: bool) -> list[str]:
@@ -58,18 +64,31 @@ def _from_stdin(lines: bool) -> list[str]:
     return whole.splitlines() if lines else [whole]
 
 
-def _show(tagger: Tagger, text: str, tags: list[Tag], explain: bool) -> None:
+def _show(tagger: Tagger, text: str, tags: list[Tag], explain: bool, labels: list[str] | None) -> None:
+    """Tags as lines; explained ones as blocks with a line between them, those that were asked for at length."""
+    if labels:
+        for i, name in enumerate(labels):
+            _block(tagger.explain(text, name).render(), first=i == 0)
+        return
     if not tags:
         show.result("(no labels)")
-    for tag in tags:
-        show.result(f"{tag.score:8.4f}  {tag.label}")
+    for i, tag in enumerate(tags):
         if explain:
-            show.result(tagger.explain(text, tag.label))
+            _block(tagger.explain(text, tag.label).render(top=FEATURES, compact=True), first=i == 0)
+        else:
+            show.result(f"{tag.score:8.4f}  {tag.label}")
 
 
-def _document(tagger: Tagger, text: str, tags: list[Tag], explain: bool) -> dict[str, Any]:
+def _block(thing: Any, *, first: bool) -> None:
+    if not first:
+        show.result("")
+    show.result(thing)
+
+
+def _document(tagger: Tagger, text: str, tags: list[Tag], explain: bool, labels: list[str] | None) -> dict[str, Any]:
     out: list[dict[str, Any]] = [{"label": tag.label, "score": tag.score} for tag in tags]
     if explain:
         for entry in out:
             entry["explanation"] = tagger.explain(text, entry["label"])
-    return {"text": text, "tags": out}
+    asked = {"asked": [{"label": name, "explanation": tagger.explain(text, name)} for name in labels]} if labels else {}
+    return {"text": text, "tags": out, **asked}

@@ -38,6 +38,9 @@ def train(
     refit: Annotated[
         bool, typer.Option("--refit/--no-refit", help="After measuring, train again on all rows.")
     ] = False,
+    label_text: Annotated[
+        bool, typer.Option("--label-text", help="Words of the labels' names help to place them in the label tree.")
+    ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from where a stopped training was.")] = False,
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="Seed of everything random.")] = None,
     threads: Threads = None,
@@ -76,7 +79,7 @@ def train(
         tagger = wanted.tagger(with_texts=dataset.texts is not None)
         say(f"training {tagger.model!r}" + (f" on the words of {tagger.vectorizer!r}" if tagger.vectorizer else ""))
         at = checkpoints.open("checkpoint", say)
-        tagger.fit_dataset(known, look=lambda X, Y: _before(say, tagger, X, Y), checkpoint=at)
+        tagger.fit_dataset(known, look=lambda X, Y: _before(say, tagger, X, Y), label_text=label_text, checkpoint=at)
         if hasattr(tagger.model, "describe"):
             say(tagger.model.describe())
         report = measure(tagger, unseen, say=say) if unseen is not None else None
@@ -84,7 +87,8 @@ def train(
         if refit and known is not dataset:
             say(f"training again on all {dataset.n_rows:,} rows")
             tagger = wanted.tagger(with_texts=dataset.texts is not None)
-            tagger.fit_dataset(dataset, checkpoint=checkpoints.open("refit-checkpoint", say))
+            at = checkpoints.open("refit-checkpoint", say)
+            tagger.fit_dataset(dataset, label_text=label_text, checkpoint=at)
             trained_on = dataset.n_rows
         tagger.save(to)
     taken, n_bytes = time.monotonic() - started, folder_size(to)
@@ -116,7 +120,7 @@ class _Wanted:
 
     def tagger(self, *, with_texts: bool) -> Tagger:
         """An untrained tagger; without texts it has no vectoriser, and settings for one are refused."""
-        from ..presets import preset
+        from ..catalog import preset
         from ..tagger import Tagger
         from ..text import Vectorizer
 

@@ -3,6 +3,8 @@
 from .balanced import BalancedTree
 from .base import Index
 from .flat import FlatTree
+from .given import GivenTree
+from .kmeans import KMeansTree
 from .tree import LabelTree
 
-__all__ = ["BalancedTree", "FlatTree", "Index", "LabelTree"]
+__all__ = ["BalancedTree", "FlatTree", "GivenTree", "Index", "KMeansTree", "LabelTree"]

@@ -104,6 +104,11 @@ class LabelTree(Storable):
         """Classifiers that a model over this tree has: one a child."""
         return len(self.children)
 
+    @property
+    def has_copies(self) -> bool:
+        """True if some label sits in several places."""
+        return self.n_slots - (self.n_nodes - 1) > self.n_labels
+
     @cached_property
     def owner(self) -> Int32:
         """The node that each slot belongs to."""
@@ -130,16 +135,14 @@ class LabelTree(Storable):
     @cached_property
     def node_depths(self) -> Int32:
         """Edges from the root to each node."""
+        parents = self.owner[self.node_slot[1:]]
         depths = np.zeros(self.n_nodes, np.int32)
-        level = np.array([0])
-        while True:
-            slots = np.concatenate([np.arange(self.offsets[v], self.offsets[v + 1]) for v in level])
-            below = self.children[slots]
-            following = below[below >= 0]
-            if not len(following):
-                return depths
-            depths[following] = depths[level[0]] + 1
-            level = following
+        # Breadth-first numbers: the children of a level's nodes are the next level, without gaps.
+        first, last = 0, 1
+        while last < self.n_nodes:
+            first, last = last, int(np.searchsorted(parents, last)) + 1
+            depths[first:last] = depths[first - 1] + 1
+        return depths
 
     @cached_property
     def label_depths(self) -> Int32:

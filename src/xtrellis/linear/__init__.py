@@ -2,7 +2,19 @@
 
 from .checkpoint import discard as discard_checkpoint
 from .estimate import Estimate
+from .explanation import Explanation, Path, Push, Step
 from .model import LinearTree
 from .packed import PackedTree
+from .pecos import import_pecos
 
-__all__ = ["Estimate", "LinearTree", "PackedTree", "discard_checkpoint"]
+__all__ = [
+    "Estimate",
+    "Explanation",
+    "LinearTree",
+    "PackedTree",
+    "Path",
+    "Push",
+    "Step",
+    "discard_checkpoint",
+    "import_pecos",
+]

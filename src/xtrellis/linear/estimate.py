@@ -29,7 +29,8 @@ KEPT = 0.6  # weights a classifier keeps, as a share of the features of its posi
 USED = 0.6  # features a node keeps weights for, as a share of those that so many random rows would have
 TOGETHER = 0.5  # alike labels share nodes: how much of the scatter of a random tree is left
 PACKING = 1.5  # while arrays are joined, the largest of them is there twice
-ENTRY, FEATURE = 5, 8  # bytes a weight and a block's feature take in the model
+ENTRY = {"float32": 5, "float16": 3, "int8": 2}  # bytes of a weight with its child
+FEATURE = 6  # bytes of a feature in a block, its share of a bucket included
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,7 @@ class Habits(Protocol):
     prune: float
     max_weights: int | None
     n_trees: int
+    storage: str
     threads: int | None
 
 
@@ -124,8 +126,9 @@ def estimate(X: Csr, Y: Csr, habits: Habits, tree: LabelTree | None = None) -> E
         scratch.append((float(scratch_bytes(rows, rows * nonzeros_a_row, width)) + entries, n_nodes * blocks))
         widest_level = max(widest_level, here)
 
-    one_model = weights * ENTRY + features * FEATURE
-    at_most = weights_at_most * ENTRY + features / USED * FEATURE
+    entry = ENTRY[habits.storage]
+    one_model = weights * entry + features * FEATURE
+    at_most = weights_at_most * entry + features / USED * FEATURE
     waiting = sum(nodes) * 1500  # small arrays as objects
     n_classifiers = n_labels + sum(nodes) - 1
     segment = one_model * min(1.0, 2 * MAX_SEGMENT / n_classifiers)  # one begins before the last has ended

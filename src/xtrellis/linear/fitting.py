@@ -24,7 +24,7 @@ from .training import Trainer
 if TYPE_CHECKING:
     from .model import LinearTree
 
-FREE = ("beam", "memory_limit", "threads")  # parameters that may change between a kill and going on
+FREE = ("beam", "memory_limit", "search", "slack", "threads")  # parameters that may change between a kill and going on
 
 
 def fit_trees(
@@ -50,9 +50,12 @@ def fit_trees(
             shelf = saved.shelf(f"tree{i}.", mapped=how.spill) if saved else disk or NO_SHELF
             trainer = Trainer(
                 X, Y, tree, model.solver(), model.negative_rows(),
-                seed=seed, threads=model.threads, room=how.room, shelf=shelf,
+                storage=model.storage, seed=seed, threads=model.threads, room=how.room, shelf=shelf,
             )  # fmt: skip
-            packed.append(PackedTree.pack(tree, trainer.train(), int(X.shape[1]), model.transform, disk or IN_MEMORY))
+            packed.append(PackedTree.join(
+                tree, trainer.train(), int(X.shape[1]),
+                transform=model.transform, storage=model.storage, room=disk or IN_MEMORY,
+            ))  # fmt: skip
     if checkpoint is not None:
         discard(checkpoint)
     return tuple(packed)

@@ -6,19 +6,23 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..arrays import as_features, as_labels
+import numpy as np
+
+from ..arrays import as_features, as_labels, as_pairs, as_rows
 from ..checks import choice, flag, integer, number, part, size
 from ..config import param
 from ..errors import InputError, StoreError
 from ..index import BalancedTree, Index, LabelTree
 from ..model import Model, check_k
 from ..store import State, Storable
-from ..types import Csr, TopK
+from ..types import Csr, Int64, TopK
 from .estimate import Estimate, estimate
+from .explain import explain
+from .explanation import Explanation
 from .fitting import fit_trees
-from .packed import TRANSFORMS, PackedTree
+from .packed import STORAGES, TRANSFORMS, PackedTree
 from .routes import NEGATIVES
-from .search import search
+from .search import SEARCHES, SearchSettings, score_given, search
 from .training import LOSSES, Negatives, SolverSettings
 
 if TYPE_CHECKING:
@@ -54,7 +58,16 @@ class LinearTree(Model):
     normalize_label_rows: bool = param(flag(), "rows with many labels count less in the labels' vectors", default=False)
     transform: str = param(choice(*TRANSFORMS), "how a margin becomes a score", default="l3-hinge")
     n_trees: int = param(integer(at_least=1), "trees with different seeds, averaged", default=1)
-    beam: int = param(integer(at_least=1), "nodes a level that search keeps", default=10)
+    storage: str = param(
+        choice(*STORAGES), "how weights are kept: exact, half or a quarter of the size", default="float32"
+    )
+    search: str = param(choice(*SEARCHES), "how labels are found; best-first without a beam is exact", default="beam")
+    beam: int | None = param(
+        integer(at_least=1, or_none=True), "nodes a level that search keeps; None for all", default=10
+    )
+    slack: float = param(
+        number(at_least=0, at_most=1), "best-first: share of a score that may be lost to stop earlier", default=0.0
+    )
     seed: int = param(integer(at_least=0), "makes everything random repeatable", default=0)
     memory_limit: int | str | None = param(
         size(or_none=True), "bytes that training may take, the data included; such as '4GB'", default=None
@@ -129,11 +142,40 @@ class LinearTree(Model):
             max_weights=self.max_weights or 0,
         )
 
-    def predict(self, X: Any, k: int = 10) -> TopK:
-        """The k best labels of each row; several trees are averaged."""
+    def predict(self, X: Any, k: int = 10, *, labels: Any = None) -> TopK:
+        """The k best labels of each row; several trees are averaged. `labels` (ids) restricts the answers to some."""
         trees, k = self.trees, check_k(k)
-        X = as_features(X, n_features=trees[0].n_features)
-        return search(trees, X, k, beam=self.beam, threads=self.threads)
+        rows = as_rows(X, n_features=trees[0].n_features)
+        settings = SearchSettings(self.search, self.beam or 0, self.slack)
+        wanted = None if labels is None else self._check_labels(labels)
+        return search(trees, rows, k, settings, labels=wanted, threads=self.threads)
+
+    def score(self, X: Any, labels: Any) -> Csr:
+        """Scores of given labels: `labels` is n×L, its stored entries say which labels of each row to score."""
+        rows = as_rows(X, n_features=self.trees[0].n_features)
+        wanted = as_pairs(labels, n_rows=rows.shape[0], n_labels=self.n_labels)
+        return score_given(self.trees, rows, wanted, threads=self.threads)
+
+    def _check_labels(self, labels: Any) -> Int64:
+        ids = np.unique(np.asarray(labels))
+        if ids.ndim != 1 or not len(ids) or ids.dtype.kind not in "iu":
+            raise InputError("labels must be a list of at least one label id")
+        if ids[0] < 0 or ids[-1] >= self.n_labels:
+            bad = ids[0] if ids[0] < 0 else ids[-1]
+            raise InputError(f"labels must be ids from 0 to {self.n_labels - 1}; got {bad}")
+        return ids.astype(np.int64)
+
+    def explain(self, x: Any, label: int, *, label_counts: Any = None) -> Explanation:
+        """Why row `x` (sparse or dense, 1×d or d) gets label number `label`, or why not: margins feature by feature.
+
+        `label_counts` (rows a label in training) only helps to choose the labels that stand for a cluster.
+        """
+        trees = self.trees
+        integer(at_least=0, at_most=self.n_labels - 1)("label", label)
+        if label_counts is not None and np.shape(label_counts) != (self.n_labels,):
+            raise InputError(f"label_counts must be {self.n_labels} numbers; got shape {np.shape(label_counts)}")
+        counts = None if label_counts is None else np.asarray(label_counts)
+        return explain(trees, x, int(label), beam=self.beam, label_counts=counts)
 
     def to_state(self) -> State:
         """For the store."""

@@ -1,8 +1,8 @@
 """`PackedTree`: a label tree with its trained weights, packed by node for search.
 
-A *block* holds the classifiers of up to 256 children of one node, by feature: a feature's entries are (child, weight)
-pairs, the child one byte. Blocks lie in the order of the nodes, so they need no table of contents but two lists of
-offsets. Everything is a plain array: a model is used as it lies on disk.
+A *block* holds the classifiers of up to 256 children of one node, by feature, in small buckets that a look-up finds
+without searching (native/search/model.hpp draws them). Blocks lie in the order of the nodes, so they need no table of
+contents but two lists of offsets. Everything is a plain array: a model is used as it lies on disk.
 """
 
 from __future__ import annotations
@@ -15,11 +15,16 @@ import numpy as np
 from .._native import search as native
 from ..errors import StoreError
 from ..index import LabelTree
+from ..parallel import run
 from ..store import State, Storable
-from ..types import Array, Int64
-from .segments import IN_MEMORY, MAX_BLOCK, Room, Segment, check_weights
+from ..types import Array, Float32, Int32, Int64, UInt8, UInt32
+from .segments import DTYPES, IN_MEMORY, MAX_BLOCK, PADDING, Room, Segment, check_weights, key_bits
 
 TRANSFORMS = {"l2-hinge": 0, "l3-hinge": 1, "sigmoid": 2}
+STORAGES = {"float32": 0, "float16": 1, "int8": 2}
+
+# A block in plain form: features ascending, where each one's entries begin (and one end), children, weights.
+PlainBlock = tuple[Int32, UInt32, UInt8, Float32]
 
 
 def block_offsets(tree: LabelTree) -> Int64:
@@ -28,56 +33,111 @@ def block_offsets(tree: LabelTree) -> Int64:
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
+def pack_block(block: PlainBlock, storage: str, bits: int) -> list[Array]:
+    """The content of a packed block, all but the biases."""
+    buckets, content, scale = native.pack(*block, storage=STORAGES[storage], bits=bits)
+    return [buckets, content, np.array([scale], np.float32)]
+
+
 class PackedTree(Storable):
     """A label tree and its weights, ready for search."""
 
-    NAMES = ("feature_offsets", "entry_offsets", "features", "starts", "entry_children", "values", "biases")
-
-    def __init__(self, tree: LabelTree, arrays: dict[str, Array], n_features: int, transform: str) -> None:
-        self.tree, self.arrays, self.n_features, self.transform = tree, arrays, n_features, transform
+    def __init__(
+        self, tree: LabelTree, arrays: dict[str, Array], n_features: int, *, transform: str, storage: str
+    ) -> None:
+        self.tree, self.arrays, self.n_features = tree, arrays, n_features
+        self.transform, self.storage = transform, storage
+        self.bits = key_bits(n_features)
         self.blocks = block_offsets(tree)
-        check_weights(arrays, int(self.blocks[-1]), tree.n_slots)
+        check_weights(arrays, self.n_blocks, tree.n_slots, self.bits, padding=PADDING)
         self.native = native.Packed(
-            tree.offsets, tree.children, tree.n_labels, self.blocks,
-            **{name: arrays[name] for name in self.NAMES},
-            n_features=n_features, transform=TRANSFORMS[transform],
-        )  # fmt: skip
+            offsets=tree.offsets,
+            children=tree.children,
+            labels=tree.n_labels,
+            copies=tree.has_copies,
+            block_offsets=self.blocks,
+            storage=STORAGES[storage],
+            bits=self.bits,
+            transform=TRANSFORMS[transform],
+            **{name: arrays[name] for name in DTYPES},
+        )
 
     @classmethod
     def pack(
         cls,
         tree: LabelTree,
+        blocks: Sequence[PlainBlock],
+        biases: Float32,
+        n_features: int,
+        *,
+        transform: str = "l3-hinge",
+        storage: str = "float32",
+        threads: int | None = None,
+    ) -> PackedTree:
+        """Pack plain blocks, given in the order of the nodes; `biases` has one a slot."""
+        bits = key_bits(n_features)
+
+        def pack_one(block: PlainBlock) -> list[Array]:
+            return pack_block(block, storage, bits)
+
+        packed = run(pack_one, blocks, threads=threads)
+        for i, content in enumerate(packed):  # all slots' biases are known already: the first block brings them
+            content.append(biases if i == 0 else biases[:0])
+        segments = [Segment.of_blocks(0, tree.n_nodes, packed)]
+        return cls.join(tree, segments, n_features, transform=transform, storage=storage)
+
+    @classmethod
+    def join(
+        cls,
+        tree: LabelTree,
         segments: Sequence[Segment],
         n_features: int,
+        *,
         transform: str,
+        storage: str,
         room: Room = IN_MEMORY,
     ) -> PackedTree:
-        """Join the trained segments of all nodes, in their order; they are emptied. `room` says where it goes."""
-        return cls(tree, Segment.join(segments, room, consume=True).arrays, n_features, transform)
+        """Join the segments of all nodes, in their order; they are emptied. `room` says where the arrays go."""
+        arrays = Segment.join(segments, room, consume=True).arrays
+        return cls(tree, arrays, n_features, transform=transform, storage=storage)
+
+    def block(self, number: int) -> PlainBlock:
+        """A block in plain form."""
+        if not 0 <= number < self.n_blocks:
+            raise IndexError(f"block {number} is outside {self.n_blocks} blocks")
+        return native.unpack(self.native, number)
+
+    def stored_as(self, storage: str) -> PackedTree:
+        """The same tree with its weights in another form: float32, float16 or int8."""
+        blocks = [self.block(b) for b in range(self.n_blocks)]
+        biases = np.asarray(self.arrays["biases"])
+        return PackedTree.pack(self.tree, blocks, biases, self.n_features, transform=self.transform, storage=storage)
 
     @property
-    def n_weights(self) -> int:
-        """Weights kept, biases not counted."""
-        return len(self.arrays["values"])
+    def n_blocks(self) -> int:
+        """Blocks of all nodes."""
+        return int(self.blocks[-1])
 
     @property
     def n_bytes(self) -> int:
-        """Bytes of all arrays."""
+        """Bytes of all arrays, the tree's not counted."""
         return sum(array.nbytes for array in self.arrays.values())
 
     def to_state(self) -> State:
         """For the store."""
-        meta = {"n_features": self.n_features, "transform": self.transform}
+        meta = {"n_features": self.n_features, "transform": self.transform, "storage": self.storage}
         return State(meta=meta, arrays=dict(self.arrays), parts={"tree": self.tree})
 
     @classmethod
     def from_state(cls, params: Mapping[str, Any], state: State) -> PackedTree:
         """From the store."""
-        tree, n_features, transform = state.parts["tree"], state.meta["n_features"], state.meta["transform"]
+        tree, n_features = state.parts["tree"], state.meta["n_features"]
+        transform, storage = state.meta["transform"], state.meta["storage"]
         if not isinstance(tree, LabelTree):
             raise StoreError("a PackedTree needs a part 'tree' that is a LabelTree")
         if not isinstance(n_features, int) or not 0 <= n_features < 2**31:
             raise StoreError(f"n_features must be a number from 0 to 2147483647; got {n_features!r}")
-        if transform not in TRANSFORMS:
-            raise StoreError(f"transform must be one of {', '.join(TRANSFORMS)}; got {transform!r}")
-        return cls(tree, state.arrays, n_features, transform)
+        for name, value, known in (("transform", transform, TRANSFORMS), ("storage", storage, STORAGES)):
+            if value not in known:
+                raise StoreError(f"{name} must be one of {', '.join(known)}; got {value!r}")
+        return cls(tree, state.arrays, n_features, transform=transform, storage=storage)

@@ -12,8 +12,8 @@ from .._native import search as native_search
 from ..index import LabelTree
 from ..parallel import run, spans, thread_count
 from ..types import Csr, Float32, Int32, Int64
-from .packed import TRANSFORMS, block_offsets
-from .segments import Segment
+from .packed import STORAGES, TRANSFORMS, block_offsets
+from .segments import Segment, key_bits
 
 NEGATIVES = ("teacher", "matcher", "both")
 CHUNK = 8192  # rows that share a walk over a level's nodes
@@ -65,16 +65,25 @@ class Beams:
         return cls(np.arange(n_rows + 1), np.zeros(n_rows, np.int32), np.zeros(n_rows, np.float32))
 
     def descend(
-        self, X: Csr, tree: LabelTree, level: Sequence[Segment], *, transform: str, beam: int, threads: int | None
+        self,
+        X: Csr,
+        tree: LabelTree,
+        level: Sequence[Segment],
+        *,
+        transform: str,
+        storage: str,
+        beam: int,
+        threads: int | None,
     ) -> Beams:
         """The nodes held on the next level, by the trained classifiers of this one (all its segments)."""
-        found = Segment.join(level) if len(level) > 1 else level[0]
+        found = Segment.join(level)
         first, last = found.first, found.last
         slots = slice(int(tree.offsets[first]), int(tree.offsets[last]))
         blocks = block_offsets(tree)[first : last + 1]
         packed = native_search.Packed(
-            tree.offsets[first : last + 1] - slots.start, tree.children[slots], tree.n_labels, blocks - blocks[0],
-            **found.arrays, n_features=int(X.shape[1]), transform=TRANSFORMS[transform],
+            offsets=tree.offsets[first : last + 1] - slots.start, children=tree.children[slots], labels=tree.n_labels,
+            copies=False, block_offsets=blocks - blocks[0], **found.arrays,
+            storage=STORAGES[storage], bits=key_bits(int(X.shape[1])), transform=TRANSFORMS[transform],
         )  # fmt: skip
         n = int(X.shape[0])
         workers = thread_count(threads)

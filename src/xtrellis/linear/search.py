@@ -1,46 +1,132 @@
-"""Searching trained trees: many rows or one, one tree or several."""
+"""Searching trained trees: many rows or one, one tree or several, all labels, some, or given ones."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from .. import progress
 from .._native import search as native
+from ..arrays import Rows, assemble, for_scipy
+from ..index import LabelTree
 from ..parallel import run, spans, thread_count
-from ..types import Csr, TopK
+from ..types import Csr, Float32, Int64, TopK, UInt8
 from .packed import PackedTree
 
-CHUNK = 8192  # rows that share the walk over a level's nodes: more share better, fewer keep memory small
-SPARE = 10  # labels that each of several trees names beyond k, so that their mean has something to choose from
+SEARCHES = ("beam", "best-first")
+CHUNK = 16384  # rows that share the walk over a level's nodes: more share better, fewer keep memory small
+SPARE = 10  # times k labels are asked of each of several trees, so that their mean has something to choose from
+EVERYTHING: UInt8 = np.zeros(0, np.uint8)  # no slot is closed
 
 
-def search(trees: Sequence[PackedTree], X: Csr, k: int, *, beam: int, threads: int | None) -> TopK:
+@dataclass(frozen=True)
+class SearchSettings:
+    """How to search."""
+
+    search: str = "beam"
+    beam: int = 10  # 0: no limit
+    slack: float = 0.0  # share of a score that may be lost
+
+
+def search(
+    trees: Sequence[PackedTree],
+    X: Rows,
+    k: int,
+    settings: SearchSettings,
+    *,
+    labels: Int64 | None = None,
+    threads: int | None = None,
+) -> TopK:
     """The k best labels of each row; of several trees, the mean of the scores (a label not found counts 0)."""
     n_labels = trees[0].tree.n_labels
+    most = n_labels if labels is None else len(labels)
     if len(trees) == 1:
-        return search_tree(trees[0], X, min(k, n_labels), beam=beam, threads=threads)
-    found = [search_tree(tree, X, min(k * SPARE, n_labels), beam=beam, threads=threads) for tree in trees]
+        return search_tree(trees[0], X, min(k, most), settings, labels=labels, threads=threads)
+    wide = min(k * SPARE, most)
+    found = [search_tree(tree, X, wide, settings, labels=labels, threads=threads) for tree in trees]
     total = sum(top.to_csr() for top in found)
     total.data /= len(trees)
-    return TopK.from_csr(total, min(k, n_labels))
+    return TopK.from_csr(total, min(k, most))
 
 
-def search_tree(tree: PackedTree, X: Csr, k: int, *, beam: int, threads: int | None) -> TopK:
-    """Beam search in one tree."""
-    n = int(X.shape[0])
-    labels, scores = np.empty((n, k), np.int32), np.empty((n, k), np.float32)
-    answer = TopK(labels, scores, tree.tree.n_labels)
+def search_tree(
+    tree: PackedTree,
+    X: Rows,
+    k: int,
+    settings: SearchSettings,
+    *,
+    labels: Int64 | None = None,
+    threads: int | None = None,
+) -> TopK:
+    """The k best labels in one tree."""
+    n = X.shape[0]
+    found, scores = np.empty((n, k), np.int32), np.empty((n, k), np.float32)
+    allowed = EVERYTHING if labels is None else open_slots(tree.tree, labels)
+    if settings.search == "best-first":
+        slack = -np.log1p(-settings.slack) if settings.slack < 1 else np.inf
+
+        def best_first(first: int, last: int) -> None:
+            native.best_first(
+                tree.native, X.indptr, X.indices, X.data, X.shape[1], first, last,
+                settings.beam, slack, allowed, found, scores,
+            )  # fmt: skip
+
+        _by_rows(best_first, n, 256, threads)
+    elif n == 1:
+        native.single(tree.native, X.indices, X.data, settings.beam, allowed, found, scores)
+    else:
+
+        def batch(first: int, last: int) -> None:
+            native.batch(
+                tree.native, X.indptr, X.indices, X.data, X.shape[1], first, last, settings.beam, allowed, found, scores
+            )
+
+        _by_rows(batch, n, CHUNK, threads)
+    return TopK(found, scores, tree.tree.n_labels)
+
+
+def score_given(trees: Sequence[PackedTree], X: Rows, wanted: Csr, *, threads: int | None = None) -> Csr:
+    """Scores of the stored entries of `wanted`, rows × labels; of several trees, the mean."""
+    total = sum(_score_tree(tree, X, wanted, threads) for tree in trees)
+    return for_scipy(assemble(total / np.float32(len(trees)), wanted.indices, wanted.indptr, wanted.shape))
+
+
+def _score_tree(packed: PackedTree, X: Rows, wanted: Csr, threads: int | None) -> Float32:
+    tree, scores = packed.tree, np.empty(wanted.nnz, np.float32)
+    label_offsets, label_slots = tree.label_slots
+
+    def given(first: int, last: int) -> None:
+        native.given(
+            packed.native, tree.owner, tree.node_slot, label_offsets, label_slots,
+            X.indptr, X.indices, X.data, X.shape[1], first, last, wanted.indptr, wanted.indices, scores,
+        )  # fmt: skip
+
+    _by_rows(given, X.shape[0], 256, threads)
+    return scores
+
+
+def open_slots(tree: LabelTree, labels: Int64) -> UInt8:
+    """1 for slots that hold one of `labels` or lead to one."""
+    offsets, slots = tree.label_slots
+    counts = np.diff(offsets)[labels]
+    inside = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    reached = slots[np.repeat(offsets[labels], counts) + inside].astype(np.int64)
+    out = np.zeros(tree.n_slots, np.uint8)
+    while len(reached):
+        out[reached] = 1
+        above = tree.node_slot[np.unique(tree.owner[reached])]
+        reached = above[above >= 0].astype(np.int64)
+    return out
+
+
+def _by_rows(work: Callable[[int, int], object], n: int, chunk: int, threads: int | None) -> None:
+    """Run `work(first, last)` over all rows in pieces."""
     if n == 1:
-        native.single(tree.native, X.indices, X.data, beam, labels[0], scores[0])
-        return answer
-
-    def part(span: tuple[int, int]) -> None:
-        native.batch(tree.native, X.indptr, X.indices, X.data, X.shape[1], *span, beam, labels, scores)
-
+        work(0, 1)
+        return
     workers = thread_count(threads)
-    pieces = spans(n, max(workers, -(-n // CHUNK)), at_least=64)
+    pieces = spans(n, max(workers, -(-n // chunk)), at_least=64)
     with progress.step("searching", total=n, unit="rows") as advance:
-        run(part, pieces, threads=workers, done=lambda i: advance(pieces[i][1] - pieces[i][0]))
-    return answer
+        run(lambda span: work(*span), pieces, threads=workers, done=lambda i: advance(pieces[i][1] - pieces[i][0]))

@@ -1,6 +1,6 @@
 """`Segment`: the finished weights of a run of nodes, as a few long arrays instead of thousands of short ones.
 
-A level is one segment, or several if it is wide: what is packed, laid on disk and resumed. Where segments are cut
+A level is one segment, or several if it is wide: what is joined, laid on disk and resumed. Where segments are cut
 depends on the tree alone, and no weight depends on where they are cut.
 """
 
@@ -14,40 +14,51 @@ import numpy as np
 
 from ..errors import StoreError
 from ..index import LabelTree
-from ..types import Array, Float32, Int32, UInt8, UInt32
+from ..types import Array
 
-MAX_BLOCK = 256  # a child's place in its block is one byte
+MAX_BLOCK = 256  # children; a child's place in its block is one byte
 MAX_SEGMENT = 1 << 13  # classifiers: small enough to spill and to lose, large enough to be few
+KEY_BITS = 16  # a feature's key within its bucket
+PADDING = 16  # unused bytes at the end of a model's weights: keys are read so many bytes at a time
 
-# One trained block as the kernel returns it: features, starts, children, weights, biases, epochs, converged.
-TrainedBlock = tuple[Int32, UInt32, UInt8, Float32, Float32, Int32, UInt8]
+DTYPES: Mapping[str, Any] = {
+    "bucket_offsets": np.int64,  # blocks + 1
+    "byte_offsets": np.int64,  # blocks + 1
+    "buckets": np.uint32,
+    "bytes": np.uint8,
+    "scales": np.float32,  # one a block
+    "biases": np.float32,  # one a slot
+}
+OFFSETS = {"bucket_offsets": "buckets", "byte_offsets": "bytes"}  # and what they count
+CONTENT = ("buckets", "bytes", "scales", "biases")  # of one block, in this order
 
-OFFSETS = {"feature_offsets": "features", "entry_offsets": "entry_children"}  # and what they count
-CONTENT = {"features": 0, "starts": 1, "entry_children": 2, "values": 3, "biases": 4}  # and their place in a block
-DTYPES = {"features": "i4", "starts": "u4", "entry_children": "u1", "values": "f4", "biases": "f4"}
+
+def key_bits(n_features: int) -> int:
+    """Bits of a scattered feature id."""
+    return max(1, (n_features - 1).bit_length())
 
 
-def check_weights(arrays: Mapping[str, Array], n_blocks: int, n_slots: int) -> None:
+def check_weights(arrays: Mapping[str, Array], n_blocks: int, n_slots: int, bits: int, *, padding: int) -> None:
     """What kernels rely on: O(blocks), so that opening a model reads next to nothing of it."""
-    expected: dict[str, Any] = {
-        "feature_offsets": np.int64, "entry_offsets": np.int64, "features": np.int32, "starts": np.uint32,
-        "entry_children": np.uint8, "values": np.float32, "biases": np.float32,
-    }  # fmt: skip
-    for name, dtype in expected.items():
+    for name, dtype in DTYPES.items():
         array = arrays.get(name)
         if array is None or array.dtype != dtype or array.ndim != 1:
             raise StoreError(f"weights need an array {name!r} of {np.dtype(dtype)} with one dimension")
-    for name, filled in OFFSETS.items():
+    for name, length in (("bucket_offsets", len(arrays["buckets"])), ("byte_offsets", len(arrays["bytes"]) - padding)):
         offsets = arrays[name]
-        if len(offsets) != n_blocks + 1 or offsets[0] != 0 or (np.diff(offsets) < 0).any():
+        if len(offsets) != n_blocks + 1 or offsets[0] != 0 or (offsets[1:] < offsets[:-1]).any():
             raise StoreError(f"{name} must rise from 0 and have {n_blocks + 1} entries")
-        if offsets[-1] != len(arrays[filled]):
-            raise StoreError(f"{name} must end at {len(arrays[filled])}, the length of {filled}")
-    for name, like in (("starts", "features"), ("values", "entry_children")):
-        if len(arrays[name]) != len(arrays[like]):
-            raise StoreError(f"{name} must be as long as {like}")
-    if len(arrays["biases"]) != n_slots:
-        raise StoreError(f"biases must have {n_slots} entries, one a slot of the tree")
+        if offsets[-1] != length:
+            raise StoreError(f"{name} must end at {length}; got {offsets[-1]}")
+    buckets = np.diff(arrays["bucket_offsets"]) - 1
+    fewest = 1 << max(0, bits - KEY_BITS)
+    if ((buckets < fewest) | (buckets > 1 << bits) | (buckets & (buckets - 1) != 0)).any():
+        raise StoreError(f"every block must have a power of two of buckets, at least {fewest}")
+    if (np.diff(arrays["byte_offsets"]) >= 2**32).any():
+        raise StoreError("a block must be smaller than 4 GiB")
+    for name, length in (("scales", n_blocks), ("biases", n_slots)):
+        if len(arrays[name]) != length:
+            raise StoreError(f"{name} must have {length} entries")
 
 
 class Room:
@@ -66,28 +77,28 @@ IN_MEMORY = Room()
 
 @dataclass(frozen=True)
 class Segment:
-    """The weights of nodes first .. last: arrays as in a `PackedTree`, offsets from 0."""
+    """The weights of nodes first .. last: arrays as in a `PackedTree`, offsets from 0, without padding."""
 
     first: int
     last: int
     arrays: dict[str, Array]
 
     @classmethod
-    def pack(cls, first: int, last: int, blocks: list[list[Any]]) -> Segment:
-        """Join trained blocks, given in the order of the nodes. Empties the blocks, so that they take no room twice."""
+    def of_blocks(cls, first: int, last: int, blocks: list[list[Any]]) -> Segment:
+        """From the content of each block, in the order of the nodes. Empties them, array by array."""
         arrays: dict[str, Array] = {}
         for name, content in OFFSETS.items():
-            arrays[name] = np.cumsum([0, *(len(block[CONTENT[content]]) for block in blocks)], dtype=np.int64)
-        for name, place in CONTENT.items():
-            pieces = [block[place][: -1 if name == "starts" else None] for block in blocks]
-            arrays[name] = np.concatenate(pieces) if pieces else IN_MEMORY.make(name, 0)
+            place = CONTENT.index(content)
+            arrays[name] = np.cumsum([0, *(len(block[place]) for block in blocks)], dtype=np.int64)
+        for place, name in enumerate(CONTENT):
+            arrays[name] = np.concatenate([block[place] for block in blocks])
             for block in blocks:
                 block[place] = None
         return cls(first, last, arrays)
 
     @classmethod
     def join(cls, segments: Sequence[Segment], room: Room = IN_MEMORY, *, consume: bool = False) -> Segment:
-        """Neighbours as one. With `consume` they are emptied on the way: one array at a time lies in memory twice."""
+        """Neighbours as one, padded for search. With `consume` they are emptied on the way, array by array."""
         arrays: dict[str, Array] = {}
         for name in OFFSETS:
             shift = np.cumsum([0, *(int(s.arrays[name][-1]) for s in segments)])
@@ -95,7 +106,9 @@ class Segment:
                 [[0], *(s.arrays[name][1:] + start for s, start in zip(segments, shift, strict=False))]
             ).astype(np.int64)
         for name in CONTENT:
-            whole = room.make(name, sum(len(s.arrays[name]) for s in segments))
+            length = sum(len(s.arrays[name]) for s in segments)
+            whole = room.make(name, length + PADDING if name == "bytes" else length)
+            whole[length:] = 0
             at = 0
             for segment in segments:
                 piece = segment.arrays.pop(name) if consume else segment.arrays[name]
@@ -104,11 +117,6 @@ class Segment:
             room.settle(whole)
             arrays[name] = whole
         return cls(segments[0].first, segments[-1].last, arrays)
-
-    @property
-    def n_bytes(self) -> int:
-        """Bytes of all arrays."""
-        return sum(array.nbytes for array in self.arrays.values())
 
 
 def cuts(tree: LabelTree, largest: int = MAX_SEGMENT) -> list[list[tuple[int, int]]]:

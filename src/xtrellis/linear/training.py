@@ -21,8 +21,9 @@ from ..parallel import each
 from ..rng import key
 from ..types import Array, Csr, Int64
 from .memory import give_back
+from .packed import pack_block
 from .routes import Beams, Routes
-from .segments import MAX_BLOCK, Segment, TrainedBlock, check_weights, cuts
+from .segments import MAX_BLOCK, Segment, check_weights, cuts, key_bits
 from .shelf import NO_SHELF, Shelf
 
 LOSSES = {"squared-hinge": 0, "logistic": 1}
@@ -87,13 +88,15 @@ class Trainer:
         settings: SolverSettings,
         negatives: Negatives,
         *,
+        storage: str,
         seed: int,
         threads: int | None = None,
         room: float = math.inf,
         shelf: Shelf = NO_SHELF,
     ) -> None:
         self.X, self.Y, self.tree, self.settings, self.negatives = X, Y, tree, settings, negatives
-        self.seed, self.threads, self.room, self.shelf = seed, threads, room, shelf
+        self.storage, self.seed, self.threads, self.room, self.shelf = storage, seed, threads, room, shelf
+        self._bits = key_bits(int(X.shape[1]))
         self.levels = cuts(tree)
         self._row_lengths: Int64 = np.diff(X.indptr)
         self._finished: dict[int, Segment] = {}
@@ -115,10 +118,13 @@ class Trainer:
     def _descend(self, reached: Beams, level: int) -> Beams:
         trained = [self._finished[first] for first, _ in self.levels[level]]
         how = self.negatives
-        return reached.descend(self.X, self.tree, trained, transform=how.transform, beam=how.beam, threads=self.threads)
+        return reached.descend(
+            self.X, self.tree, trained,
+            transform=how.transform, storage=self.storage, beam=how.beam, threads=self.threads,
+        )  # fmt: skip
 
     def _run(self, levels: Sequence[int], reached: Beams | None, advance: progress.Advance) -> None:
-        def done(task: Task, block: TrainedBlock) -> None:
+        def done(task: Task, block: list[Array]) -> None:
             self._keep(task, block)
             advance(task.count)
 
@@ -146,7 +152,8 @@ class Trainer:
     def _check(self, first: int, last: int, stored: dict[str, Array]) -> None:
         """What comes from a disk is looked at before kernels trust it."""
         sizes = np.diff(self.tree.offsets[first : last + 1])
-        check_weights(stored, int((-(-sizes // MAX_BLOCK)).sum()), int(sizes.sum()))
+        n_blocks = int((-(-sizes // MAX_BLOCK)).sum())
+        check_weights(stored, n_blocks, int(sizes.sum()), self._bits, padding=0)
 
     def _blocks(self, work: Work, routes: Routes) -> list[Task]:
         """Every block of every node of a segment, in the order of the nodes."""
@@ -166,12 +173,12 @@ class Trainer:
         work.blocks = [[] for _ in tasks]
         return tasks
 
-    def _train(self, task: Task) -> TrainedBlock:
+    def _train(self, task: Task) -> list[Array]:
         X, settings, routes = self.X, self.settings, task.work.routes
         if routes is None:
             raise RuntimeError("a task must not begin after its segment has ended")
         begin, end = routes.span(task.node)
-        return native.train(
+        features, starts, children, weights, biases, _, _ = native.train(
             X.indptr, X.indices, X.data, X.shape[1],
             routes.rows[begin:end], routes.positive_offsets[begin : end + 1], routes.positives,
             first=task.first, count=task.count, bias=settings.bias, loss=LOSSES[settings.loss],
@@ -179,15 +186,17 @@ class Trainer:
             tolerance=settings.tolerance, epochs=settings.epochs,
             threshold=settings.prune, max_weights=settings.max_weights, key=key(self.seed, "node", task.node),
         )  # fmt: skip
+        # Packed on the thread that trained it: packing is spread like training, and the plain form goes at once.
+        return [*pack_block((features, starts, children, weights), self.storage, self._bits), biases]
 
-    def _keep(self, task: Task, block: TrainedBlock) -> None:
+    def _keep(self, task: Task, block: list[Array]) -> None:
         work = task.work
-        work.blocks[task.place] = list(block[:5])
+        work.blocks[task.place] = block
         work.missing -= 1
         if work.missing:
             return
         work.routes = None  # a segment's rows and blocks go as soon as nobody needs them
-        segment = Segment.pack(work.first, work.last, work.blocks)
+        segment = Segment.of_blocks(work.first, work.last, work.blocks)
         work.blocks = []
         kept = self.shelf.put(_name(work.first, work.last), segment.arrays)
         self._finished[work.first] = Segment(work.first, work.last, kept)

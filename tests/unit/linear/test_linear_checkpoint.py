@@ -164,9 +164,9 @@ def test_a_checkpoint_with_a_true_hash_and_wrong_weights_is_refused(tmp_path):
     listed = json.loads((path / "checkpoint.json").read_text())
     with Checkpoint(path, listed["made_from"]) as checkpoint:
         arrays = dict(checkpoint.get("tree0.nodes0to1"))
-        arrays["feature_offsets"] = arrays["feature_offsets"] * 1000
+        arrays["byte_offsets"] = arrays["byte_offsets"] * 1000
         checkpoint.put("tree0.nodes0to1", arrays)
-    with pytest.raises(xt.StoreError, match="feature_offsets must end at"):
+    with pytest.raises(xt.StoreError, match="byte_offsets must end at"):
         model(negatives="both").fit(*data(), checkpoint=path)
 
 

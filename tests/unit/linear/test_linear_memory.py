@@ -118,7 +118,7 @@ def test_every_plan_gives_the_same_model(world, threads, n_trees):
     for limit in (roomy, tight):
         model.set_params(memory_limit=limit)
         assert bytes_of(model.fit(X, Y)) == expected
-    on_disk = [tree.arrays["values"] for tree in model.trees]
+    on_disk = [tree.arrays["bytes"] for tree in model.trees]
     assert all(isinstance(_owner(array), np.memmap) for array in on_disk), "spilled weights lie in a file"
 
 

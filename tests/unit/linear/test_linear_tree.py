@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import xtrellis as xt
-from xtrellis.arrays import as_features
+from xtrellis.arrays import as_rows
 from xtrellis.linear import LinearTree, PackedTree
-from xtrellis.linear.search import search_tree
+from xtrellis.linear.search import SearchSettings, search_tree
 
 
 def data(n=80, d=30, n_labels=25, seed=0):
@@ -99,7 +99,7 @@ def test_bad_input_is_named():
         model.predict(X, k=0)
     with pytest.raises(xt.ParameterError, match="did you mean 'beam'"):
         LinearTree(beem=3)
-    with pytest.raises(xt.ParameterError, match="beam must be an integer ≥ 1; got 0"):
+    with pytest.raises(xt.ParameterError, match="beam must be an integer ≥ 1 or None; got 0"):
         LinearTree(beam=0)
 
 
@@ -121,18 +121,18 @@ def test_hostile_weights_never_leave_the_arrays(seed):
     state = model.trees[0].to_state()
     rng = np.random.default_rng(seed)
     arrays = {name: array.copy() for name, array in state.arrays.items()}
-    for name in ("features", "starts", "entry_children", "values", "biases"):
+    for name in ("buckets", "bytes", "biases", "scales"):
         raw = arrays[name].view(np.uint8)
         at = rng.integers(0, len(raw), 20)
         raw[at] = rng.integers(0, 256, 20)
     state.arrays = arrays
     again = PackedTree.from_state({}, state)
-    for rows in (as_features(X), as_features(X[[0]])):
-        top = search_tree(again, rows, 5, beam=10, threads=1)
+    for rows in (as_rows(X, n_features=30), as_rows(X[[0]], n_features=30)):
+        top = search_tree(again, rows, 5, SearchSettings())
         assert ((top.labels >= -1) & (top.labels < 30)).all()
 
 
-@pytest.mark.parametrize("name", ["feature_offsets", "entry_offsets", "features", "starts", "entry_children", "biases"])
+@pytest.mark.parametrize("name", ["bucket_offsets", "byte_offsets", "buckets", "bytes", "scales", "biases"])
 def test_arrays_of_the_wrong_form_are_refused(name):
     X, Y = data()
     state = LinearTree().fit(X, Y).trees[0].to_state()
@@ -146,9 +146,12 @@ def test_several_trees_are_averaged():
     index = xt.BalancedTree(max_leaf=8, arity=4)
     model = LinearTree(index=index, n_trees=3, beam=50, seed=4).fit(X, Y)
     assert len({tree.tree.children.tobytes() for tree in model.trees}) == 3
-    alone = [search_tree(tree, as_features(X), 60, beam=50, threads=1).to_csr().toarray() for tree in model.trees]
+    alone = [
+        search_tree(tree, as_rows(X, n_features=30), 60, SearchSettings(beam=50)).to_csr().toarray()
+        for tree in model.trees
+    ]
     mean = np.mean(alone, axis=0)
     top = model.predict(X, k=4)
     np.testing.assert_allclose(top.scores, -np.sort(-mean, axis=1)[:, :4], rtol=1e-5)
     first = LinearTree(index=index, seed=4).fit(X, Y)
-    np.testing.assert_array_equal(first.trees[0].arrays["values"], model.trees[0].arrays["values"])
+    np.testing.assert_array_equal(first.trees[0].arrays["bytes"], model.trees[0].arrays["bytes"])

@@ -23,6 +23,13 @@ def _parabel() -> Model:
     return LinearTree(index=BalancedTree(arity=2, max_leaf=100), transform="l2-hinge")
 
 
+def _bonsai() -> Model:
+    from .index import KMeansTree
+    from .linear import LinearTree
+
+    return LinearTree(index=KMeansTree(k=100, depth=3, max_leaf=100), transform="l2-hinge")
+
+
 def _one_vs_all() -> Model:
     from .index import FlatTree
     from .linear import LinearTree
@@ -32,6 +39,7 @@ def _one_vs_all() -> Model:
 
 # Imports wait inside the functions: naming a preset must not load what other presets need.
 _PRESETS: dict[str, Callable[[], Model]] = {
+    "bonsai": _bonsai,
     "one-vs-all": _one_vs_all,
     "parabel": _parabel,
     "xr-linear": _xr_linear,

@@ -1,0 +1,66 @@
+"""xtrellis; the configuration is the name of a preset."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from protocol import Engine, main
+
+import xtrellis as xt
+import xtrellis.linear  # modules load on first use: loading a model shall not include that
+import xtrellis.store
+from xtrellis import progress
+
+
+class Clock:
+    """A progress listener that keeps the seconds of each step."""
+
+    def __init__(self) -> None:
+        self.steps: dict[str, float] = {}
+        self._running: list[tuple[str, float]] = []
+
+    def begin(self, title: str, total: float | None, unit: str) -> int:
+        self._running.append((title, time.perf_counter()))
+        return len(self._running) - 1
+
+    def advance(self, step: int, amount: float) -> None:
+        pass
+
+    def end(self, step: int) -> None:
+        title, start = self._running[step]
+        self.steps[title] = self.steps.get(title, 0.0) + time.perf_counter() - start
+
+    def note(self, message: str) -> None:
+        pass
+
+
+class Xtrellis(Engine):
+    def version(self) -> str:
+        return xt.__version__
+
+    def fit(self, data: Path, X: Any, Y: Any, model: Path) -> dict[str, float]:
+        clock = Clock()
+        with progress.listen(clock):
+            self.model = xt.preset(self.config, threads=self.threads, seed=0).fit(X, Y)
+        return clock.steps
+
+    def save(self, model: Path) -> None:
+        self.model.save(model)
+
+    def load(self, model: Path) -> None:
+        self.model = xt.load(model).set_params(beam=self.beam, threads=self.threads)
+
+    def batch(self, rows: Any) -> Any:
+        return self.model.predict(rows, k=self.top)
+
+    def labels(self, found: Any, n: int) -> Any:
+        return found.labels
+
+    def single(self, row: Any) -> Any:
+        return self.model.predict(row, k=self.top)
+
+
+if __name__ == "__main__":
+    main(Xtrellis)

@@ -1,0 +1,295 @@
+"""docs/performance.md and its plot, made from results/*.jsonl; nothing on that page is written by hand.
+
+    python benchmarks/report.py [--to docs]
+
+Of each data set and of the scaling curve the newest run counts: what stands in one table was measured in one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+HERE = Path(__file__).parent
+Line = dict[str, Any]
+
+COLUMNS = {  # field: (title, unit divisor, digits)
+    "train_seconds": ("train s", 1, 2), "peak_mb": ("peak memory MB", 1, 0), "model_bytes": ("on disk MB", 1e6, 1),
+    "load_ms": ("load ms", 1, 2), "batch_ms": ("batch ms/row", 1, 4), "p50_us": ("single p50 µs", 1, 1),
+    "p99_us": ("p99 µs", 1, 1), "P@1": ("P@1", 1, 2), "P@3": ("P@3", 1, 2), "P@5": ("P@5", 1, 2),
+}  # fmt: skip
+RATIOS = {
+    "train_seconds": "training", "peak_mb": "peak memory", "model_bytes": "size on disk", "load_ms": "loading",
+    "batch_ms": "batch prediction", "p50_us": "single query",
+}  # fmt: skip
+PAIRS = [  # ours and the peer with the same kind of tree
+    ("xtrellis xr-linear", "pecos"), ("xtrellis parabel", "omikuji"), ("xtrellis bonsai", "omikuji bonsai"),
+    ("xtrellis parabel", "napkinxc"),
+]  # fmt: skip
+
+
+class Target(NamedTuple):
+    """`field` of `peer` must be at least `factor` times ours."""
+
+    what: str
+    ours: str
+    peer: str
+    field: str
+    factor: float
+
+
+TARGETS = [
+    Target("training ≥ 4× faster than PECOS", "xtrellis xr-linear", "pecos", "train_seconds", 4),
+    Target("training ≥ 3× faster than omikuji", "xtrellis parabel", "omikuji", "train_seconds", 3),
+    Target("batch prediction ≥ 4× faster than PECOS", "xtrellis xr-linear", "pecos", "batch_ms", 4),
+    Target("single query ≥ 8× faster than PECOS (p50)", "xtrellis xr-linear", "pecos", "p50_us", 8),
+    Target("single query ≥ 5× faster than omikuji (p50)", "xtrellis parabel", "omikuji", "p50_us", 5),
+    Target("on disk ≤ ½ of PECOS", "xtrellis xr-linear", "pecos", "model_bytes", 2),
+    Target("loading ≥ 20× faster than PECOS", "xtrellis xr-linear", "pecos", "load_ms", 20),
+    Target("peak training memory ≤ PECOS", "xtrellis xr-linear", "pecos", "peak_mb", 1),
+]
+PRECISION_SLACK, TAIL = 0.1, 3.0
+
+
+def lines(name: str) -> list[Line]:
+    path = HERE / "results" / f"{name}.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def newest_runs(found: list[Line]) -> dict[str, dict[str, Line]]:
+    """data set -> engine -> its line, all from the newest run with that data set that compared anybody."""
+    runs: dict[str, dict[str, dict[str, Line]]] = {}
+    for line in found:
+        runs.setdefault(line["data"], {}).setdefault(line["run"], {})[line["engine"]] = line
+    best = {}
+    for data, by_run in runs.items():
+        full = [run for run, engines in by_run.items() if len(engines) > 1] or list(by_run)
+        best[data] = by_run[max(full)]
+    return best
+
+
+def table(head: list[str], rows: list[list[str]]) -> Iterator[str]:
+    yield "| " + " | ".join(head) + " |"
+    yield "|" + "|".join("---" if i == 0 else "---:" for i in range(len(head))) + "|"
+    for row in rows:
+        yield "| " + " | ".join(row) + " |"
+    yield ""
+
+
+def data_section(data: str, engines: dict[str, Line]) -> Iterator[str]:
+    line = next(iter(engines.values()))
+    yield f"### {data}"
+    yield ""
+    yield (
+        f"{line['train_rows']:,} training rows, {line['test_rows']:,} test rows, {line['labels']:,} labels "
+        f"({line['labels_a_row']:.1f} a row), {line['features']:,} features ({line['features_a_row']:.1f} a row); "
+        f"{line['threads']} threads, best of {line.get('repeats', 1)}; commit {line['commit']}, {line['run'][:10]}."
+    )
+    yield ""
+    rows = []
+    for name, found in engines.items():
+        shown = f"{name} {found['engine_version']}" if "engine_version" in found and "xtrellis" not in name else name
+        if "failed" in found:
+            rows.append([shown, f"failed: {found['failed']}", *[""] * (len(COLUMNS) - 1)])
+        else:
+            rows.append([shown, *(f"{found[c] / unit:,.{digits}f}" for c, (_, unit, digits) in COLUMNS.items())])
+    yield from table(["engine", *(title for title, _, _ in COLUMNS.values())], rows)
+    refused = [f"{name} {found['rows_refused']}" for name, found in engines.items() if found.get("rows_refused")]
+    if line["rows_without_features"] or refused:
+        yield (
+            f"Rows without features: {line['rows_without_features']} in training (omikuji refuses them; its file "
+            f"lacks them). Test rows that an engine could not take: {', '.join(refused) or 'none'}."
+        )
+        yield ""
+    pairs = [(o, p) for o, p in PAIRS if all(e in engines and "failed" not in engines[e] for e in (o, p))]
+    if pairs:
+        yield "How many times the peer's number is ours (above 1: ours is faster or smaller):"
+        yield ""
+        rows = [[f"{o} : {p}", *(f"{engines[p][c] / engines[o][c]:.1f}×" for c in RATIOS)] for o, p in pairs]
+        yield from table(["", *RATIOS.values()], rows)
+
+
+def targets_section(best: dict[str, dict[str, Line]]) -> Iterator[str]:
+    names = list(best)
+    rows = []
+
+    def cell(text: str, met: bool) -> str:
+        return f"{text} {'✓' if met else '✗'}"
+
+    for target in TARGETS:
+        cells = []
+        for data in names:
+            ours, peer = best[data].get(target.ours), best[data].get(target.peer)
+            if not ours or not peer or "failed" in ours or "failed" in peer:
+                cells.append("–")
+                continue
+            times = peer[target.field] / ours[target.field]
+            cells.append(cell(f"{times:.1f}×", times >= target.factor))
+        rows.append([target.what, *cells])
+    tail = []
+    for data in names:
+        ours = best[data].get("xtrellis xr-linear")
+        times = ours["p99_us"] / ours["p50_us"] if ours and "failed" not in ours else None
+        tail.append("–" if times is None else cell(f"{times:.1f}×", times <= TAIL))
+    rows.append(["single query p99 ≤ 3× p50 (xr-linear)", *tail])
+    for mine, peer in PAIRS[:3]:
+        for metric in ("P@1", "P@3", "P@5"):
+            cells = []
+            for data in names:
+                a, b = best[data].get(mine), best[data].get(peer)
+                if not a or not b or "failed" in a or "failed" in b:
+                    cells.append("–")
+                    continue
+                gap = a[metric] - b[metric]
+                cells.append(cell(f"{gap:+.2f}", gap >= -PRECISION_SLACK))
+            rows.append([f"{metric} of {mine.split()[1]} against {peer} ≥ −{PRECISION_SLACK}", *cells])
+    yield from table(["target", *names], rows)
+
+
+def parity_section() -> Iterator[str]:
+    newest = {line["model"]: line for line in lines("pecos_parity")}
+    if not newest:
+        return
+    worst = max(line["max_difference"] for line in newest.values())
+    rows = sum(line["rows"] for line in newest.values())
+    same = sum(line["rows_with_the_same_labels"] for line in newest.values())
+    yield "## PECOS models, imported"
+    yield ""
+    yield (
+        f"{len(newest)} models that PECOS trained (deep, flat, wide clusters, labels in no cluster, without bias, "
+        f"every post-processor) predict the same labels in {same:,} of {rows:,} rows; scores differ by at most "
+        f"{worst:.1e}."
+    )
+    yield ""
+    yield "    python benchmarks/pecos_parity.py"
+    yield ""
+
+
+def scaling_section(to: Path) -> Iterator[str]:
+    found = lines("scaling")
+    if not found:
+        return
+    newest = max(line["run"] for line in found)
+    sizes = sorted((line for line in found if line["run"] == newest), key=lambda line: line["labels"])
+    draw(sizes, to / "img")
+    yield "## Prediction time against the number of labels"
+    yield ""
+    yield "![prediction time against the number of labels](img/scaling.svg)"
+    yield ""
+    yield (
+        "Synthetic data (`xt.synthetic`), preset xr-linear, beam 10, 10 labels a row; "
+        f"commit {sizes[0]['commit']}, {newest[:10]}."
+    )
+    yield ""
+    rows = [
+        [f"{s['labels']:,}", f"{s['rows']:,}", str(s["depth"]), f"{s['train_seconds']:,.1f}", f"{s['batch_ms']:.4f}",
+         f"{s['p50_us']:.1f}", f"{s['p99_us']:.1f}", f"{s['precision_at_1']:.1f}"]
+        for s in sizes
+    ]  # fmt: skip
+    head = ["labels", "training rows", "depth", "train s", "batch ms/row", "single p50 µs", "p99 µs", "P@1"]
+    yield from table(head, rows)
+    yield f"    {sizes[0]['command']}"
+    yield ""
+
+
+def draw(sizes: list[Line], folder: Path) -> None:
+    try:
+        import matplotlib
+    except ImportError:
+        raise SystemExit("the plot needs matplotlib: pip install 'xtrellis[bench]'") from None
+    matplotlib.use("agg")
+    matplotlib.rcParams["svg.hashsalt"] = "xtrellis"  # the same numbers give the same file
+    import matplotlib.pyplot as plt
+
+    labels = [s["labels"] for s in sizes]
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+    for axis, field, scale, title in (
+        (axes[0], "batch_ms", 1e3, "batch, µs a row (2 threads)"),
+        (axes[1], "p50_us", 1, "single query, µs (p50, p99)"),
+    ):  # fmt: skip
+        axis.plot(labels, [s[field] * scale for s in sizes], "o-", color="#1b6ca8")
+        if field == "p50_us":
+            axis.plot(labels, [s["p99_us"] for s in sizes], "o--", color="#1b6ca8", alpha=0.5)
+        axis.set_xscale("log")
+        axis.set_ylim(bottom=0)
+        axis.set_xlabel("labels")
+        axis.set_title(title, fontsize=10)
+        axis.grid(alpha=0.3)
+        axis.spines[["top", "right"]].set_visible(False)
+    folder.mkdir(parents=True, exist_ok=True)
+    figure.savefig(folder / "scaling.svg", metadata={"Date": None})
+    figure.savefig(folder / "scaling.png", dpi=150, metadata={"Software": None})
+
+
+def million_section() -> Iterator[str]:
+    found = lines("million")
+    if not found:
+        return
+    line = max(found, key=lambda m: (m["labels"], m["date"]))
+    limits = line["limits"]
+    yield f"## {line['labels']:,} labels"
+    yield ""
+    yield (
+        f"{line['rows']:,} synthetic rows, {line['threads']} threads, weights below 0.1 dropped: trained in "
+        f"{line['train_seconds'] / 60:.1f} minutes (limit {limits['minutes']:.0f}) with at most "
+        f"{line['peak_gb']:.1f} GB (limit {limits['gb']:.0f}; {line['data_gb']:.1f} GB of it before training). "
+        f"{line['weights']:,} weights, {line['model_gb']:.2f} GB on disk, {line['batch_ms']:.3f} ms a row in a batch, "
+        f"P@1/3/5 {line['P@1']:.1f}/{line['P@3']:.1f}/{line['P@5']:.1f}. {line['tree']}; commit {line['commit']}."
+    )
+    yield ""
+    yield from table(["step", "s"], [[title, f"{seconds:,.1f}"] for title, seconds in line["steps"].items()])
+    yield "    python benchmarks/million.py"
+    yield ""
+
+
+def page(to: Path) -> Iterator[str]:
+    yield "<!-- Made by benchmarks/report.py from benchmarks/results/*.jsonl: change those, not this page. -->"
+    yield "# Performance"
+    yield ""
+    best = newest_runs(lines("compare"))
+    if best:
+        line = next(iter(next(iter(best.values())).values()))
+        yield (
+            "Ours beside the peers: every engine in a process of its own, on the same matrix (tf-idf of words, made "
+            "once), with the same number of threads, taking turns. Training is timed from matrices in memory to a "
+            "model in memory (label features, clustering, weights). Prediction keeps 10 nodes a level and names 10 labels a "
+            "row, through the engine's Python interface. PECOS is loaded predict-only with `HASH_CHUNKED` weights. "
+            "omikuji has its weights densified and takes rows one by one, as lists of pairs made beforehand; for batches the "
+            "better of a plain loop and of threads counts, and reading its text file is not counted as training. "
+            "napkinXC searches exactly, as it does by default. Load times are from files already in the disk cache."
+        )
+        yield ""
+        yield f"Machine: {line['machine']}. To repeat:"
+        yield ""
+        yield "    make bench-peers"
+        for command in sorted({found["command"] for engines in best.values() for found in engines.values()}):
+            yield f"    {command}"
+        yield "    python benchmarks/report.py"
+        yield ""
+        yield "## What was aimed for"
+        yield ""
+        yield from targets_section(best)
+        yield "## Side by side"
+        yield ""
+        for data, engines in best.items():
+            yield from data_section(data, engines)
+    yield from scaling_section(to)
+    yield from million_section()
+    yield from parity_section()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--to", type=Path, default=HERE.parent / "docs")
+    args = parser.parse_args()
+    text = "\n".join(page(args.to)).rstrip() + "\n"
+    args.to.mkdir(parents=True, exist_ok=True)
+    (args.to / "performance.md").write_text(text, encoding="utf-8")
+    print(f"wrote {args.to / 'performance.md'}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+// Spherical k-means on random and on awkward sets: invariants, and every access under sanitizers.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "check.hpp"
+#include "cluster/kmeans.hpp"
+
+using namespace xtrellis;
+
+namespace {
+
+struct Rows {
+    std::vector<Offset> offsets{0};
+    std::vector<Id> ids;
+    std::vector<float> values;
+    Id columns;
+    Csr view() const { return {static_cast<Offset>(offsets.size()) - 1, columns, offsets.data(), ids.data(), values.data()}; }
+};
+
+Rows unit_rows(Rng& rng, int n, Id columns, int copies) {
+    Rows out;
+    out.columns = columns;
+    while (static_cast<int>(out.offsets.size()) <= n) {
+        std::vector<Id> ids{static_cast<Id>(rng.below(static_cast<std::uint32_t>(columns)))};
+        for (Id c = 0; c < columns; ++c) {
+            if (c != ids[0] && rng.below(4) == 0) ids.push_back(c);
+        }
+        std::sort(ids.begin(), ids.end());
+        std::vector<float> values(ids.size());
+        float square = 0;
+        for (auto& x : values) {
+            x = rng.unit() + 0.01f;
+            square += x * x;
+        }
+        for (auto& x : values) x /= std::sqrt(square);
+        for (int copy = 0; copy < copies && static_cast<int>(out.offsets.size()) <= n; ++copy) {
+            out.ids.insert(out.ids.end(), ids.begin(), ids.end());
+            out.values.insert(out.values.end(), values.begin(), values.end());
+            out.offsets.push_back(static_cast<Offset>(out.ids.size()));
+        }
+    }
+    return out;
+}
+
+void rounds(const Rows& rows, std::vector<Id> members, Id k, std::uint64_t key) {
+    ColumnMap scratch;
+    cluster::KMeans state(rows.view(), members, k, key, scratch);
+    CHECK(std::all_of(scratch.begin(), scratch.end(), [](Id x) { return x == 0; }));
+    double before = 0;
+    for (int round = 0; round < 6; ++round) {
+        const std::size_t n = members.size();
+        state.assign(n / 2, n);
+        state.assign(0, n / 2);
+        state.repair();
+        for (Id group = 0; group < state.groups(); ++group) state.update(group);
+        const double now = state.objective();
+        CHECK(now >= before - 1e-4 * static_cast<double>(n));
+        CHECK(now <= static_cast<double>(n) * (1 + 1e-5));
+        before = now;
+    }
+    CHECK(state.clusters().size() == members.size());
+    for (const Id c : state.clusters()) CHECK(c >= 0 && c < k);
+}
+
+}  // namespace
+
+int main() {
+    Rng rng(7);
+    for (const int n : {2, 17, 150, 300}) {
+        for (const int copies : {1, 5, 1000}) {
+            const Rows rows = unit_rows(rng, n, 30, copies);
+            std::vector<Id> all, odd;
+            for (Id i = 0; i < n; ++i) {
+                all.push_back(i);
+                if (i % 2) odd.push_back(i);
+            }
+            for (const Id k : {1, 2, 16, 17, 100, 112, 113, 250}) {
+                if (k <= n) rounds(rows, all, k, static_cast<std::uint64_t>(k));
+                if (static_cast<std::size_t>(k) <= odd.size()) rounds(rows, odd, k, 3);
+            }
+        }
+    }
+    const Rows rows = unit_rows(rng, 200, 40, 1);
+    std::vector<Id> all(200);
+    for (Id i = 0; i < 200; ++i) all[static_cast<std::size_t>(i)] = i;
+    ColumnMap scratch;
+    cluster::KMeans a(rows.view(), all, 20, 1, scratch), b(rows.view(), all, 20, 1, scratch);
+    CHECK(a.run(20, 1e-4) == b.run(20, 1e-4));
+    CHECK(std::equal(a.clusters().begin(), a.clusters().end(), b.clusters().begin()));
+}

@@ -1,0 +1,125 @@
+"""`GivenTree`: the user's own hierarchy (a thesaurus, a taxonomy, a catalogue) as the label tree."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..checks import Check, choice, text
+from ..config import param
+from ..errors import DataError, InputError, ParameterError
+from ..labels import LabelSpace
+from .base import Index
+from .hierarchy import Edges, grow
+from .tree import LabelTree
+
+MOST = 500_000  # entries of `parents`, which is written into a model's JSON; a larger hierarchy belongs in a file
+
+
+class _Parents(Check):
+    requirement = f"a mapping {{child: parent}} or a list of integers, of at most {MOST:,} entries (more: give a path)"
+
+    def holds(self, value: Any) -> bool:
+        if isinstance(value, Mapping):
+            fits = all(
+                isinstance(end, (str, numbers.Integral)) or end is None for pair in value.items() for end in pair
+            )
+            return len(value) <= MOST and fits
+        if hasattr(value, "tolist") and getattr(value, "ndim", 0) == 1:
+            return len(value) <= MOST and np.issubdtype(value.dtype, np.integer)
+        is_list = isinstance(value, (list, tuple)) and len(value) <= MOST
+        return is_list and all(isinstance(v, numbers.Integral) and not isinstance(v, bool) for v in value)
+
+    def read(self, text: str) -> Any:
+        raise ValueError(text)  # nobody types a hierarchy on a command line: that is what `path` is for
+
+
+class GivenTree(Index):
+    """Labels sit where the given hierarchy has them. Exactly one of `path` and `parents` says what it is:
+
+    - `path`: a file with a line `child TAB parent` for each edge; an empty parent means the top. A label is written by
+      its name where names are known (a Tagger or the command line trains), else by its number; whatever is not a label
+      is a group of that name.
+    - `parents` as a mapping `{child: parent}`: the same, from memory.
+    - `parents` as integers: entry i is the node above node i, -1 for the top; nodes 0 … n_labels-1 are the labels,
+      further ones groups.
+
+    Several tops are joined under one root. A label that has children sits as one more child of its own node, so both it
+    and what is below it can be found. A label without children may have several parents and then sits in several
+    places; a node has one. Groups without any label below them are left out, and a node with a single child gives way
+    to it. Nodes may have any number of children.
+    """
+
+    path: str | None = param(text(or_none=True), "a file of lines child<TAB>parent", default=None)
+    parents: Any = param(_Parents(or_none=True), "the hierarchy itself: {child: parent}, or integers", default=None)
+    missing: str = param(
+        choice("error", "root"), "labels that the hierarchy lacks: an error, or below the root", default="error"
+    )
+
+    _names: Sequence[str] | None = None
+
+    def know(self, label_names: Sequence[str] | None) -> None:
+        """The labels' names: from now on labels are found by them, else by their numbers."""
+        self._names = label_names
+
+    def build(self, labels: LabelSpace, *, seed: int) -> LabelTree:
+        """The same tree for any data and seed."""
+        return grow(self._edges(labels.n_labels), labels.n_labels, root_the_rest=self.missing == "root")
+
+    def _edges(self, n_labels: int) -> Edges:
+        if (self.path is None) == (self.parents is None):
+            given = "neither" if self.path is None else "both"
+            raise ParameterError(f"GivenTree needs either path, a file, or parents, a hierarchy; got {given}")
+        if self.path is not None:
+            return self._resolve(read_edges(Path(self.path)), n_labels)
+        if isinstance(self.parents, Mapping):
+            pairs = ((str(c), "" if p is None else str(p)) for c, p in self.parents.items())
+            return self._resolve(pairs, n_labels)
+        above = np.asarray(self.parents, np.int64)
+        if len(above) < n_labels:
+            raise InputError(f"parents must have an entry for each of the {n_labels} labels; got {len(above)}")
+        return Edges(np.arange(len(above)), above, len(above), self._show)
+
+    def _show(self, label: int) -> str:
+        return f"label {label}" if self._names is None else f"label {self._names[label]!r}"
+
+    def _resolve(self, pairs: Iterable[tuple[str, str]], n_labels: int) -> Edges:
+        """Names and numbers as node numbers: labels keep theirs, groups follow."""
+        names = self._names
+        if names is not None and len(names) != n_labels:
+            raise InputError(f"there are {len(names)} label names for {n_labels} labels")
+        ids = {name: i for i, name in enumerate(names if names is not None else map(str, range(n_labels)))}
+        ids[""] = -1
+        child, parent = [], []
+        for below, above in pairs:
+            if not below:
+                raise InputError(f"a hierarchy's child needs a name; the one below {above!r} has none")
+            child.append(ids.setdefault(below, len(ids) - 1))
+            parent.append(ids.setdefault(above, len(ids) - 1))
+        groups = {number: name for name, number in ids.items() if number >= n_labels}
+
+        def show(node: int) -> str:
+            return repr(groups[node]) if node in groups else self._show(node)
+
+        return Edges(np.array(child, np.int64), np.array(parent, np.int64), len(ids) - 1, show)
+
+
+def read_edges(path: Path) -> Iterable[tuple[str, str]]:
+    """`child TAB parent` a line; blank lines are skipped."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"the hierarchy cannot be read: {error}", path=path) from None
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        fields = line.split("\t")
+        if len(fields) != 2 or not fields[0].strip():
+            raise DataError(
+                f"must be child<TAB>parent (an empty parent is the top); got {line!r:.80}", path=path, line=number
+            )
+        yield fields[0].strip(), fields[1].strip()

@@ -1,0 +1,238 @@
+"""Explaining an answer: the same sums as search, kept apart by feature, and the beam watched as it narrows.
+
+Only the blocks that search itself looks at are read, and those on the way to the label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..arrays import as_features
+from ..errors import InputError
+from ..index import LabelTree
+from ..types import Csr, Int64
+from .explanation import Explanation, Path, Push, Step
+from .packed import PackedTree
+from .segments import MAX_BLOCK
+
+Float64 = NDArray[np.float64]
+TYPICAL = 5  # labels that tell what a cluster is about
+
+
+def explain(
+    trees: Sequence[PackedTree], x: Any, label: int, *, beam: int | None, label_counts: Int64 | None = None
+) -> Explanation:
+    """Every path to `label`, each step with what the features of row `x` added to its margin."""
+    row = as_row(x, n_features=trees[0].n_features)
+    with np.errstate(all="ignore"):  # a damaged model may hold anything
+        return _explain(trees, row, label, beam, label_counts)
+
+
+def _explain(
+    trees: Sequence[PackedTree], row: Csr, label: int, beam: int | None, label_counts: Int64 | None
+) -> Explanation:
+    walks = [Walk.of(tree, row, beam) for tree in trees]
+    paths: list[Path] = []
+    for number, (tree, walk) in enumerate(zip(trees, walks, strict=True)):
+        offsets, slots = tree.tree.label_slots
+        copies = [
+            _path(number, tree, walk, row, int(slot), label_counts)
+            for slot in slots[offsets[label] : offsets[label + 1]]
+        ]
+        paths += sorted(copies, key=lambda path: (not path.reached, -path.steps[-1].path_log_score))
+    scores = np.mean([walk.scores for walk in walks], axis=0)
+    found = np.logical_or.reduce([np.isfinite(walk.labels) for walk in walks])
+    return Explanation(
+        label=label,
+        n_labels=trees[0].tree.n_labels,
+        n_trees=len(trees),
+        beam=beam,
+        score=float(scores[label]),
+        rank=_rank(scores, label, found) if found[label] else None,
+        n_found=int(found.sum()),
+        paths=tuple(paths),
+    )
+
+
+def as_row(x: Any, *, n_features: int) -> Csr:
+    """One row, however it comes: 1×d or of one dimension, sparse or dense."""
+    if isinstance(x, (list, tuple)) and not any(isinstance(entry, (list, tuple, np.ndarray)) for entry in x):
+        x = [x]
+    if (sp.issparse(x) or isinstance(x, np.ndarray)) and x.ndim == 1:
+        x = x.reshape(1, -1)
+    row = as_features(x, n_features=n_features, name="x")
+    if row.shape[0] != 1:
+        raise InputError(f"x must be one row; got {row.shape[0]}")
+    return row
+
+
+# ── the sums ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def entries(tree: PackedTree, block: int, row: Csr) -> tuple[Int64, Int64, Float64]:
+    """The weights of a block that meet features of `row`, as (place in the row, child in the block, weight)."""
+    features, starts, children, weights = tree.block(block)
+    at = np.searchsorted(features, row.indices)
+    met = np.flatnonzero(at < len(features))
+    met = met[features[at[met]] == row.indices[met]]
+    begin = starts[at[met]].astype(np.int64)
+    counts = starts[at[met] + 1].astype(np.int64) - begin
+    inside = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    where = np.repeat(begin, counts) + inside
+    return np.repeat(met, counts), children[where].astype(np.int64), weights[where].astype(np.float64)
+
+
+def margins(tree: PackedTree, node: int, row: Csr) -> Float64:
+    """The margins of all children of a node."""
+    begin, end = (int(slot) for slot in tree.tree.offsets[node : node + 2])
+    out = tree.arrays["biases"][begin:end].astype(np.float64)
+    values = row.data.astype(np.float64)
+    for i, block in enumerate(range(int(tree.blocks[node]), int(tree.blocks[node + 1]))):
+        places, children, weights = entries(tree, block, row)
+        part = out[i * MAX_BLOCK : (i + 1) * MAX_BLOCK]
+        part += np.bincount(children, values[places] * weights, minlength=MAX_BLOCK)[: len(part)]
+    return out
+
+
+def log_score(transform: str, margin: Float64) -> Float64:
+    """The logarithm of a score, as search computes it."""
+    if transform == "sigmoid":
+        return cast(Float64, -np.logaddexp(0.0, -margin))
+    gap = np.maximum(0.0, 1.0 - margin)
+    return cast(Float64, -(gap**3) if transform == "l3-hinge" else -(gap**2))
+
+
+# ── the beam ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Walk:
+    """What beam search saw in one tree: all nodes of every level that it ranked, and the labels it found."""
+
+    ranks: dict[int, tuple[int, int]]  # node: (its rank in its level, how many were ranked)
+    kept: frozenset[int]  # nodes whose children were looked at
+    labels: Float64  # logarithm of each label's score; -inf if not found
+
+    @property
+    def scores(self) -> Float64:
+        """Of every label; 0 if not found."""
+        return cast(Float64, np.exp(self.labels))
+
+    @classmethod
+    def of(cls, tree: PackedTree, row: Csr, beam: int | None) -> Walk:
+        """Level by level, the best `beam` nodes stay; ties go to the smaller node."""
+        found = np.full(tree.tree.n_labels, -np.inf)
+        ranks: dict[int, tuple[int, int]] = {}
+        kept = {0}
+        level = [(0.0, 0)]
+        while level:
+            candidates: list[tuple[float, int]] = []
+            for so_far, node in level:
+                children = tree.tree.children[tree.tree.offsets[node] : tree.tree.offsets[node + 1]]
+                total = so_far + log_score(tree.transform, margins(tree, node, row))
+                is_label = children < 0
+                np.maximum.at(found, ~children[is_label], total[is_label])
+                candidates += zip((-total[~is_label]).tolist(), children[~is_label].tolist(), strict=True)
+            candidates.sort()
+            ranks |= {node: (i + 1, len(candidates)) for i, (_, node) in enumerate(candidates)}
+            level = [(-cost, node) for cost, node in candidates[:beam]]
+            kept |= {node for _, node in level}
+        return cls(ranks, frozenset(kept), found)
+
+
+def _rank(scores: Float64, label: int, found: NDArray[np.bool_]) -> int:
+    """1 for the best; ties go to the smaller label."""
+    better = (scores > scores[label]) | ((scores == scores[label]) & (np.arange(len(scores)) < label))
+    return 1 + int((better & found).sum())
+
+
+# ── a path ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _path(number: int, tree: PackedTree, walk: Walk, row: Csr, slot: int, label_counts: Int64 | None) -> Path:
+    """The way from the root to one place of a label."""
+    shape, way = tree.tree, [slot]
+    while (above := int(shape.node_slot[shape.owner[way[-1]]])) >= 0:
+        way.append(above)
+    label = ~int(shape.children[slot])
+    steps: list[Step] = []
+    so_far = 0.0
+    for at in reversed(way):
+        parent, child = int(shape.owner[at]), int(shape.children[at])
+        number_in_node = at - int(shape.offsets[parent])
+        # Of all children together, as the walk computes them: then equal scores are equal to the last bit.
+        all_margins = margins(tree, parent, row)
+        alone = float(log_score(tree.transform, all_margins)[number_in_node])
+        so_far += alone
+        looked = parent in walk.kept
+        if child < 0:
+            node, below, kept = None, np.array([label]), looked
+            place = _place_of_label(walk.labels, label, so_far)
+        else:
+            node, below, kept = child, labels_below(shape, child), child in walk.kept
+            place = walk.ranks.get(child, (0, 0))
+        rank, rivals = place if looked else (None, 0)
+        steps.append(
+            Step(
+                node=node,
+                labels=_typical(tree, below, label_counts),
+                n_labels=len(below),
+                bias=float(tree.arrays["biases"][at]),
+                pushes=_pushes(tree, parent, number_in_node, row),
+                margin=float(all_margins[number_in_node]),
+                log_score=alone,
+                path_log_score=so_far,
+                kept=kept,
+                rank=rank,
+                rivals=rivals,
+            )
+        )
+    return Path(number, tuple(steps))
+
+
+def _place_of_label(found: Float64, label: int, log_score: float) -> tuple[int, int]:
+    """(rank, how many are ranked) of a label that gets this score among the labels that search found."""
+    scores = found.copy()
+    scores[label] = log_score
+    ranked = np.isfinite(scores)
+    ranked[label] = True
+    return _rank(scores, label, ranked), int(ranked.sum())
+
+
+def _pushes(tree: PackedTree, node: int, child: int, row: Csr) -> tuple[Push, ...]:
+    """What each feature of the row adds to one child's margin, strongest first."""
+    places, children, weights = entries(tree, int(tree.blocks[node]) + child // MAX_BLOCK, row)
+    mine = children == child % MAX_BLOCK
+    places, weights = places[mine], weights[mine]
+    values = row.data[places].astype(np.float64)
+    contributions = values * weights
+    order = np.lexsort((row.indices[places], -np.abs(contributions)))
+    columns = (row.indices[places], values, weights, contributions)
+    return tuple(Push(*push) for push in zip(*(column[order].tolist() for column in columns), strict=True))
+
+
+def labels_below(tree: LabelTree, node: int) -> Int64:
+    """Every label below a node, once. Numbers are breadth-first, so each level below it is one stretch of nodes."""
+    found, first, last = [], node, node + 1
+    while first < last:
+        children = tree.children[tree.offsets[first] : tree.offsets[last]]
+        nodes = children[children >= 0]
+        found.append(~children[children < 0])
+        first, last = (int(nodes[0]), int(nodes[-1]) + 1) if len(nodes) else (0, 0)
+    return np.unique(np.concatenate(found)).astype(np.int64)
+
+
+def _typical(tree: PackedTree, labels: Int64, label_counts: Int64 | None) -> tuple[int, ...]:
+    """The most frequent of some labels; if that is not known, those whose classifiers say yes most easily."""
+    if label_counts is None:
+        offsets, slots = tree.tree.label_slots
+        weight: NDArray[Any] = tree.arrays["biases"][slots[offsets[labels]]]
+    else:
+        weight = label_counts[labels]
+    return tuple(labels[np.lexsort((labels, -weight))[:TYPICAL]].tolist())

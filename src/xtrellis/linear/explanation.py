@@ -1,0 +1,176 @@
+"""`Explanation`: why a label got its score, as data: what each feature added to each classifier on the way to it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+Names = Sequence[str]
+
+
+class Push(NamedTuple):
+    """What one feature added to a margin: `contribution = value × weight`."""
+
+    feature: int
+    value: float
+    weight: float
+    contribution: float
+
+
+@dataclass(frozen=True)
+class Step:
+    """One classifier on the way: it judges whether the row belongs below `node`, or has the label itself."""
+
+    node: int | None  # None: the step to the label
+    labels: tuple[int, ...]  # a few typical labels below it, to tell what the cluster is about
+    n_labels: int  # how many there are below it
+    bias: float
+    pushes: tuple[Push, ...]  # strongest first
+    margin: float  # bias + contributions
+    log_score: float  # of this step alone
+    path_log_score: float  # of all steps so far: search ranks by it
+    kept: bool  # search gets here with the model's beam
+    rank: int | None  # 1 is best: a node among those of its level, a label among all found; None: never looked at
+    rivals: int  # how many were ranked, this one included; 0 if none was
+
+    @property
+    def score(self) -> float:
+        """Of this step alone, between 0 and 1."""
+        return math.exp(self.log_score)
+
+    @property
+    def path_score(self) -> float:
+        """The product of the scores of all steps so far."""
+        return math.exp(self.path_log_score)
+
+    def to_dict(self, label_names: Names | None = None, feature_names: Names | None = None) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "node": self.node,
+            "labels": [{"label": label, **_name(label, label_names)} for label in self.labels],
+            "n_labels": self.n_labels,
+            "margin": self.margin,
+            "score": self.score,
+            "path_score": self.path_score,
+            "kept": self.kept,
+            "rank": self.rank,
+            "rivals": self.rivals,
+            "bias": self.bias,
+            "features": [{**push._asdict(), **_name(push.feature, feature_names)} for push in self.pushes],
+        }
+
+
+@dataclass(frozen=True)
+class Path:
+    """One way from the root to the label; a label may sit in several leaves, and a model may have several trees."""
+
+    tree: int
+    steps: tuple[Step, ...]
+
+    @property
+    def reached(self) -> bool:
+        """True if search gets to the label on this way."""
+        return all(step.kept for step in self.steps)
+
+    @property
+    def lost_at(self) -> int | None:
+        """The number (from 0) of the step at which the beam left the label out; None if it was reached."""
+        return next((i for i, step in enumerate(self.steps) if not step.kept), None)
+
+    @property
+    def score(self) -> float:
+        """The product of all steps: what the label gets in this tree if search reaches it."""
+        return self.steps[-1].path_score
+
+    def to_dict(self, label_names: Names | None = None, feature_names: Names | None = None) -> dict[str, Any]:
+        """Plain data for JSON."""
+        steps = [step.to_dict(label_names, feature_names) for step in self.steps]
+        return {
+            "tree": self.tree,
+            "reached": self.reached,
+            "lost_at": self.lost_at,
+            "score": self.score,
+            "steps": steps,
+        }
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a label got its score for one row, or why it was not found."""
+
+    label: int
+    n_labels: int
+    n_trees: int
+    beam: int | None
+    score: float  # what `predict` answers: the best reached path of each tree, averaged; 0 where none was reached
+    rank: int | None  # among all labels that search finds; None if it does not find this one
+    n_found: int
+    paths: tuple[Path, ...]  # tree by tree, the path that counts first
+
+    @property
+    def reached(self) -> bool:
+        """True if search finds the label, in one tree at least."""
+        return any(path.reached for path in self.paths)
+
+    @property
+    def deciding(self) -> tuple[Path, ...]:
+        """The path that counts in each tree: the best one reached, or the best one if none was."""
+        seen: dict[int, Path] = {}
+        for path in self.paths:
+            seen.setdefault(path.tree, path)
+        return tuple(seen.values())
+
+    @property
+    def open_score(self) -> float:
+        """The score if the beam left nothing out."""
+        best: dict[int, float] = {}
+        for path in self.paths:
+            best[path.tree] = max(best.get(path.tree, 0.0), path.score)
+        return sum(best.values()) / self.n_trees
+
+    def pushes(self) -> dict[int, float]:
+        """What each feature added to the margins of the deciding paths, summed along a path, averaged over trees."""
+        total: dict[int, float] = {}
+        for path in self.deciding:
+            for step in path.steps:
+                for push in step.pushes:
+                    total[push.feature] = total.get(push.feature, 0.0) + push.contribution / self.n_trees
+        return dict(sorted(total.items(), key=lambda item: (-abs(item[1]), item[0])))
+
+    def to_dict(self, label_names: Names | None = None, feature_names: Names | None = None) -> dict[str, Any]:
+        """Plain data for JSON; with names, each id is followed by its name."""
+        return {
+            "label": self.label,
+            **_name(self.label, label_names),
+            "score": self.score,
+            "rank": self.rank,
+            "n_found": self.n_found,
+            "reached": self.reached,
+            "open_score": self.open_score,
+            "beam": self.beam,
+            "paths": [path.to_dict(label_names, feature_names) for path in self.paths],
+        }
+
+    def render(
+        self,
+        label_names: Names | None = None,
+        feature_names: Names | None = None,
+        *,
+        top: int = 10,
+        compact: bool = False,
+    ) -> RenderableType:
+        """For a rich console: the path step by step, each with its `top` features (compact: on one line)."""
+        from .explanation_view import View
+
+        return View(self, label_names, feature_names, top=top, compact=compact)
+
+    __rich__ = render
+
+
+def _name(number: int, names: Names | None) -> dict[str, str]:
+    return {} if names is None else {"name": names[number]}

@@ -1,0 +1,167 @@
+"""An explanation on a rich console: the path as an indented list of steps, what pushed each in green and red."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
+
+from .explanation import Explanation, Names, Path, Push, Step
+
+UP, DOWN, QUIET, ODD = "green", "red", "dim", "yellow"
+BAR = 16  # characters of the longest bar
+NAME = 40  # of the longest name of a feature
+LEFT = 10  # columns of the score in the headline
+GAP = "   "
+
+
+class View:
+    """Prints itself; `compact` packs the strongest features of a step, else each has a line of its own with a bar."""
+
+    def __init__(
+        self,
+        explanation: Explanation,
+        label_names: Names | None = None,
+        feature_names: Names | None = None,
+        *,
+        top: int = 10,
+        compact: bool = False,
+    ) -> None:
+        self.explanation, self.top, self.compact = explanation, top, compact
+        self.label_names, self.feature_names = label_names, feature_names
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield from self.head(options.max_width)
+        yield from self.body(options.max_width)
+
+    def head(self, width: int) -> Iterator[Text]:
+        """The score, the label, and what search made of it: below if it does not fit beside."""
+        it = self.explanation
+        score = f"{it.score:8.4f}" if it.reached else f"{'–':>8}"
+        name = Text.assemble((f"{score}  ", "bold"), (self.label(it.label), "bold cyan"))
+        verdict = Text(self.verdict(), style=QUIET if it.reached else ODD)
+        if name.cell_len + 2 + verdict.cell_len <= width:
+            yield Text.assemble(name, "  ", verdict)
+        else:
+            yield name
+            yield _indented(verdict, LEFT)
+
+    def verdict(self) -> str:
+        """What became of the label in search, in words."""
+        it = self.explanation
+        if it.reached:
+            return f"number {it.rank:,} of {it.n_found:,} labels found"
+        step = it.deciding[0].steps[it.deciding[0].lost_at or 0]
+        return (
+            f"not found: its cluster came in as number {step.rank:,} of {step.rivals:,}, the beam keeps {it.beam:,}; "
+            f"it would score {it.open_score:.2g}"
+        )
+
+    def body(self, width: int) -> Iterator[Text]:
+        """The paths, line by line."""
+        it = self.explanation
+        paths = it.deciding if self.compact else it.paths
+        for path in paths:
+            if len(it.paths) > 1:
+                yield Text(" " * LEFT + self._which(path), style="bold")
+            for depth, step in enumerate(path.steps):
+                left = LEFT + 2 * depth
+                yield _indented(self._title(step, width - left), left)
+                lines = self._packed(step, width - left - 2) if self.compact else self._bars(step)
+                for line in lines:
+                    yield _indented(line, left + 2)
+        if len(paths) < len(it.paths):
+            yield Text(f"{' ' * LEFT}({len(it.paths) - len(paths)} more places in the tree)", style=QUIET)
+
+    def label(self, number: int) -> str:
+        """Its name, or its number."""
+        return f"label {number}" if self.label_names is None else self.label_names[number]
+
+    def feature(self, number: int) -> str:
+        """Its name, or its number."""
+        return f"feature {number}" if self.feature_names is None else self.feature_names[number]
+
+    def _which(self, path: Path) -> str:
+        """`tree 2 of 3, place 1 of 2`."""
+        it = self.explanation
+        places = [other for other in it.paths if other.tree == path.tree]
+        words = [f"tree {path.tree + 1} of {it.n_trees}"] if it.n_trees > 1 else []
+        if len(places) > 1:
+            words.append(f"place {next(i for i, other in enumerate(places) if other is path) + 1} of {len(places)}")
+        return ", ".join(words) + ("" if path.reached else " (not reached)")
+
+    def _title(self, step: Step, width: int) -> Text:
+        """What the step is about, its margin and score, its place in the beam; with as many names as fit."""
+        end = Text.assemble((f"  {step.margin:+.2f}", _colour(step.margin)), (f" → {step.score:.3f}", QUIET))
+        if step.node is not None:
+            if step.rank is None:
+                end.append("  not looked at", style=ODD)
+            elif step.kept:
+                end.append(f"  {step.rank:,} of {step.rivals:,}", style=QUIET)
+            else:
+                end.append(f"  {step.rank:,} of {step.rivals:,}: beyond the beam", style=ODD)
+        mark = Text("└ ", style=QUIET)
+        if step.node is None:
+            return Text.assemble(mark, (self.label(step.labels[0]), "bold"), end)
+        count = Text(f"  ({step.n_labels:,} label{'s' if step.n_labels > 1 else ''})", style=QUIET)
+        for shown in range(len(step.labels), 0, -1):
+            names = " · ".join(self.label(label) for label in step.labels[:shown])
+            start = Text.assemble(mark, names, " …" if step.n_labels > shown else "", count)
+            if start.cell_len + end.cell_len <= width:
+                break
+        return Text.assemble(start, end)
+
+    def _packed(self, step: Step, width: int) -> Iterator[Text]:
+        """`sourdough +1.05   starter +0.39   7 more −0.09   bias −0.78`, in as few lines as it takes."""
+        shown, rest = step.pushes[: self.top], step.pushes[self.top :]
+        parts = [
+            Text.assemble(self.feature(push.feature), " ", (f"{push.contribution:+.2f}", _colour(push.contribution)))
+            for push in shown
+        ]
+        parts += [Text(f"{len(rest)} more {_sum(rest):+.2f}", style=QUIET)] if rest else []
+        parts.append(Text(f"bias {step.bias:+.2f}", style=QUIET))
+        line = parts[0]
+        for part in parts[1:]:
+            if line.cell_len + len(GAP) + part.cell_len > width:
+                yield line
+                line = part
+            else:
+                line = Text.assemble(line, GAP, part)
+        yield line
+
+    def _bars(self, step: Step) -> Iterator[Text]:
+        """A line for each feature: what it added, as a number and a bar, and how: its value × its weight."""
+        shown, rest = step.pushes[: self.top], step.pushes[self.top :]
+        rows = [
+            (self.feature(push.feature), push.contribution, f"{push.value:.3g} × {push.weight:.3g}") for push in shown
+        ]
+        first_quiet = len(rows)
+        rows += [(f"{len(rest)} more", _sum(rest), "")] if rest else []
+        rows.append(("bias", step.bias, ""))
+        wide = min(NAME, max(cell_len(name) for name, *_ in rows))
+        longest = max(abs(amount) for _, amount, _ in rows) or 1.0
+        for i, (name, amount, note) in enumerate(rows):
+            style = QUIET if i >= first_quiet else _colour(amount)
+            label = name if cell_len(name) <= wide else set_cell_size(name, wide - 1) + "…"
+            share = abs(amount) / longest
+            bar = "█" * round(BAR * min(share, 1)) if share == share else ""  # a damaged model may hold inf and NaN
+            out = Text.assemble((set_cell_size(label, wide), QUIET if i >= first_quiet else ""), f"  {amount:+.3f}  ")
+            out.stylize(style, wide)
+            out.append(bar.ljust(BAR) if note else bar, style=style)
+            out.append(f"  {note}" if note else "", style=QUIET)
+            out.rstrip()
+            yield out
+
+
+def _indented(line: Text, left: int) -> Text:
+    return Text.assemble(" " * left, line)
+
+
+def _sum(pushes: tuple[Push, ...]) -> float:
+    return sum(push.contribution for push in pushes)
+
+
+def _colour(amount: float) -> str:
+    return UP if amount > 0 else DOWN if amount < 0 else ""

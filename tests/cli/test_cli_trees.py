@@ -1,0 +1,43 @@
+"""Label trees from the command line: a file's hierarchy, the words of label names, wide trees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cli_world import TOPICS, Run
+
+import xtrellis as xt
+
+TRAIN = ("--holdout", "0", "--quiet", "--seed", "1")
+
+
+def test_a_hierarchy_by_label_names(run: Run, train_file: Path, tmp_path: Path) -> None:
+    file, to = tmp_path / "h.tsv", tmp_path / "m"
+    edges = [f"ünïque/{word}\t{topic}\n" for topic, words in TOPICS.items() for word in words.split()]
+    file.write_text("".join(edges) + "fruit\tnature\nweather\tnature\n", encoding="utf-8")
+    settings = ("--set", "index=GivenTree", "--set", f"index.path={file}")
+    code, _, err = run("train", train_file, "--to", to, *TRAIN, *settings)
+    assert (code, err) == (0, "")
+    tagger = xt.load(to)
+    assert tagger.model.tree.n_nodes == 6  # the root, nature and four topics that are labels as well
+    assert tagger.model.index.path == str(file)
+    assert tagger.tag("rain snow wind", k=1)[0].label == "weather"
+    file.write_text("".join(edges[1:]), encoding="utf-8")
+    code, _, err = run("train", train_file, "--to", to, *TRAIN, *settings)
+    assert code == 2
+    assert "the hierarchy lacks 1 of 36 labels: label 'ünïque/" in err
+
+
+def test_label_text(run: Run, train_file: Path, tmp_path: Path) -> None:
+    small = ("--preset", "parabel", "--set", "index.max_leaf=2")
+    trees = []
+    for name, more in (
+        ("plain", []),
+        ("with", ["--label-text"]),
+        ("again", ["--label-text", "--holdout", "0.2", "--refit"]),
+    ):
+        code, _, err = run("train", train_file, "--to", tmp_path / name, *TRAIN, *small, *more)
+        assert (code, err) == (0, "")
+        trees.append(xt.load(tmp_path / name).model.tree)
+    assert trees[0] != trees[1]
+    assert trees[1] == trees[2]
