@@ -6,14 +6,18 @@
 namespace xtrellis::linear {
 namespace {
 
-nb::tuple route(In<Offset> y_offsets, In<Id> y_ids, In<Offset> offsets, In<Id> owner, In<Id> node_slot,
-                In<Offset> label_offsets, In<Id> label_slots) {
+// `reached_offsets` of length 0 means that nothing is known about what search reaches.
+nb::tuple route_rows(In<Offset> y_offsets, In<Id> y_ids, In<Offset> offsets, In<Id> owner, In<Id> node_slot,
+                     In<Offset> label_offsets, In<Id> label_slots, Id first, Id last, bool teacher,
+                     In<Offset> reached_offsets, In<Id> reached_nodes) {
     Routes r;
     {
         nb::gil_scoped_release release;
         const Slots tree{static_cast<Offset>(offsets.size()) - 1, static_cast<Offset>(label_offsets.size()) - 1,
                          offsets.data(), owner.data(), node_slot.data(), label_offsets.data(), label_slots.data()};
-        r = route_by_labels(y_offsets.data(), y_ids.data(), static_cast<Offset>(y_offsets.size()) - 1, tree);
+        const Reached reached{reached_offsets.size() ? reached_offsets.data() : nullptr, reached_nodes.data()};
+        r = route(y_offsets.data(), y_ids.data(), static_cast<Offset>(y_offsets.size()) - 1, tree, first, last, teacher,
+                  reached);
     }
     return nb::make_tuple(to_numpy(std::move(r.node_offsets)), to_numpy(std::move(r.rows)),
                           to_numpy(std::move(r.positive_offsets)), to_numpy(std::move(r.positives)));
@@ -40,9 +44,11 @@ nb::tuple train(In<Offset> x_offsets, In<Id> x_ids, In<float> x_values, Offset c
 }  // namespace
 
 NB_MODULE(linear, m) {
-    m.def("route", &route, nb::arg("y_offsets").noconvert(), nb::arg("y_ids").noconvert(),
+    m.def("route", &route_rows, nb::arg("y_offsets").noconvert(), nb::arg("y_ids").noconvert(),
           nb::arg("offsets").noconvert(), nb::arg("owner").noconvert(), nb::arg("node_slot").noconvert(),
-          nb::arg("label_offsets").noconvert(), nb::arg("label_slots").noconvert());
+          nb::arg("label_offsets").noconvert(), nb::arg("label_slots").noconvert(), nb::kw_only(), nb::arg("first"),
+          nb::arg("last"), nb::arg("teacher"), nb::arg("reached_offsets").noconvert(),
+          nb::arg("reached_nodes").noconvert());
     m.def("train", &train, nb::arg("x_offsets").noconvert(), nb::arg("x_ids").noconvert(),
           nb::arg("x_values").noconvert(), nb::arg("columns"), nb::arg("rows").noconvert(),
           nb::arg("positive_offsets").noconvert(), nb::arg("positives").noconvert(), nb::kw_only(), nb::arg("first"),

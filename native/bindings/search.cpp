@@ -1,6 +1,7 @@
 // xtrellis._native.search: packing weights, and finding labels in a packed model.
 #include "bindings/arrays.hpp"
 #include "search/pack.hpp"
+#include "search/reach.hpp"
 #include "search/searches.hpp"
 #include "search/unpack.hpp"
 
@@ -102,6 +103,18 @@ nb::tuple unpack(const Packed& packed, Offset block) {
                           to_numpy(std::move(b.weights)));
 }
 
+nb::tuple reach_level(const Packed& level, Id first_node, In<Offset> x_offsets, In<Id> x_ids, In<float> x_values,
+                      Offset columns, Offset first, Offset last, In<Offset> offsets, In<Id> nodes, In<float> scores,
+                      Id beam) {
+    Beams b;
+    {
+        nb::gil_scoped_release release;
+        b = reach(level.model(), first_node, csr(x_offsets, x_ids, x_values, columns), first, last,
+                  {offsets.data(), nodes.data(), scores.data()}, beam);
+    }
+    return nb::make_tuple(to_numpy(std::move(b.offsets)), to_numpy(std::move(b.nodes)), to_numpy(std::move(b.scores)));
+}
+
 }  // namespace
 
 NB_MODULE(search, m) {
@@ -132,6 +145,10 @@ NB_MODULE(search, m) {
           nb::arg("children").noconvert(), nb::arg("weights").noconvert(), nb::kw_only(), nb::arg("storage"),
           nb::arg("bits"));
     m.def("unpack", &unpack, nb::arg("packed"), nb::arg("block"));
+    m.def("reach", &reach_level, nb::arg("level"), nb::arg("first_node"), nb::arg("x_offsets").noconvert(),
+          nb::arg("x_ids").noconvert(), nb::arg("x_values").noconvert(), nb::arg("columns"), nb::arg("first"),
+          nb::arg("last"), nb::arg("offsets").noconvert(), nb::arg("nodes").noconvert(), nb::arg("scores").noconvert(),
+          nb::arg("beam"));
 }
 
 }  // namespace xtrellis::search

@@ -1,4 +1,5 @@
-// Which rows a node is trained on: every row goes down the tree along the paths of its labels.
+// Which rows a node is trained on, for a run of nodes of one level: rows go down the tree along the paths of their labels
+// (teacher forcing), to the nodes that search would look at (matcher-aware), or both.
 #pragma once
 
 #include <algorithm>
@@ -21,6 +22,12 @@ struct Slots {
     const Id* label_slots;
 };
 
+// What search has reached: row i holds the nodes `nodes[offsets[i] .. offsets[i+1])`, ascending. Null: nothing is known.
+struct Reached {
+    const Offset* offsets = nullptr;
+    const Id* nodes = nullptr;
+};
+
 struct Routes {
     std::vector<Offset> node_offsets;      // nodes + 1, into rows
     std::vector<Id> rows;                  // rows of a node, ascending
@@ -28,73 +35,86 @@ struct Routes {
     std::vector<Id> positives;             // children of the node that hold a label of the row, ascending
 };
 
-// Teacher forcing: row i visits exactly the nodes above its labels. O(Σ labels × depth).
-// The root also sees the rows without labels, as negatives of all its children.
-inline Routes route_by_labels(const Offset* y_offsets, const Id* y_ids, Offset rows, const Slots& tree) {
-    // Per row: the set of slots above its labels, without repeats, ascending (so grouped by owner).
-    std::vector<Offset> row_offsets(static_cast<std::size_t>(rows) + 1, 0);
-    std::vector<Id> visited;
+// For every place of a label: the slot above it (or itself) that belongs to one of the nodes first .. last, or -1.
+// Climbing once for each label instead of once for each label of each row keeps a level's cost at one walk over Y.
+inline std::vector<Id> slots_above_labels(const Slots& tree, Id first, Id last) {
+    const Offset places = tree.label_offsets[tree.labels];
+    std::vector<Id> above(static_cast<std::size_t>(places));
+    for (Offset c = 0; c < places; ++c) {
+        Id slot = tree.label_slots[c];
+        // Nodes are numbered breadth first, so a path's numbers fall on the way up.
+        while (slot >= 0 && tree.owner[slot] >= last) slot = tree.node_slot[tree.owner[slot]];
+        above[static_cast<std::size_t>(c)] = slot >= 0 && tree.owner[slot] >= first ? slot : -1;
+    }
+    return above;
+}
+
+// Nodes first .. last, all of one level. With `teacher`, row i visits the nodes above its labels; with `reached`, those
+// that search reached; every row visits the root, label-less ones as negatives of all its children.
+// O(labels × depth + non-zeros of Y + visits).
+inline Routes route(const Offset* y_offsets, const Id* y_ids, Offset rows, const Slots& tree, Id first, Id last,
+                    bool teacher, Reached reached) {
+    const std::vector<Id> above = slots_above_labels(tree, first, last);
+    // Visits in the order of the rows: (node, row, where its positives begin), then sorted by node by counting.
+    std::vector<Id> visit_nodes, visit_rows, children;
+    std::vector<Offset> begins;
     std::vector<Id> path;
-    std::vector<Offset> visits(static_cast<std::size_t>(tree.nodes) + 1, 0);
+    const auto visit = [&](Id node, Offset row) {
+        visit_nodes.push_back(node - first);
+        visit_rows.push_back(static_cast<Id>(row));
+        begins.push_back(static_cast<Offset>(children.size()));
+    };
     for (Offset i = 0; i < rows; ++i) {
         path.clear();
         for (Offset j = y_offsets[i]; j < y_offsets[i + 1]; ++j) {
             const Id label = y_ids[j];
             for (Offset c = tree.label_offsets[label]; c < tree.label_offsets[label + 1]; ++c) {
-                for (Id slot = tree.label_slots[c]; slot >= 0; slot = tree.node_slot[tree.owner[slot]]) path.push_back(slot);
+                if (above[static_cast<std::size_t>(c)] >= 0) path.push_back(above[static_cast<std::size_t>(c)]);
             }
         }
         std::sort(path.begin(), path.end());
         path.erase(std::unique(path.begin(), path.end()), path.end());
-        Id last = -1;
-        for (const Id slot : path) {
-            const Id node = tree.owner[slot];
-            if (node != last) ++visits[static_cast<std::size_t>(node) + 1];
-            last = node;
+        const Id* held = nullptr;
+        const Id* held_end = nullptr;
+        if (reached.offsets) {
+            held = std::lower_bound(reached.nodes + reached.offsets[i], reached.nodes + reached.offsets[i + 1], first);
+            held_end = std::lower_bound(held, reached.nodes + reached.offsets[i + 1], last);
         }
-        if (path.empty()) ++visits[1];
-        visited.insert(visited.end(), path.begin(), path.end());
-        row_offsets[static_cast<std::size_t>(i) + 1] = static_cast<Offset>(visited.size());
+        if (first == 0 && path.empty() && held == held_end) visit(0, i);
+        // Both lists ascend by node: a merge.
+        for (std::size_t at = 0; at < path.size() || held < held_end;) {
+            const Id of_labels = at < path.size() ? tree.owner[path[at]] : last;
+            const Id node = held < held_end ? std::min(*held, of_labels) : of_labels;
+            const bool held_here = held < held_end && *held == node;
+            if (held_here) ++held;
+            const bool wanted = teacher || held_here || node == 0;
+            if (wanted) visit(node, i);
+            for (; at < path.size() && tree.owner[path[at]] == node; ++at) {
+                if (wanted) children.push_back(static_cast<Id>(path[at] - tree.offsets[node]));
+            }
+        }
     }
-    // Second walk: every (row, node) visit goes to its node's list; rows come in order, so lists are ascending.
+    begins.push_back(static_cast<Offset>(children.size()));
+
     Routes out;
-    for (std::size_t v = 0; v < static_cast<std::size_t>(tree.nodes); ++v) visits[v + 1] += visits[v];
-    out.node_offsets = visits;
-    const auto total = static_cast<std::size_t>(visits.back());
+    out.node_offsets.assign(static_cast<std::size_t>(last - first) + 1, 0);
+    for (const Id node : visit_nodes) ++out.node_offsets[static_cast<std::size_t>(node) + 1];
+    for (std::size_t v = 1; v < out.node_offsets.size(); ++v) out.node_offsets[v] += out.node_offsets[v - 1];
+    const std::size_t total = visit_nodes.size();
+    std::vector<Offset> next(out.node_offsets.begin(), out.node_offsets.end() - 1);
     out.rows.resize(total);
-    std::vector<std::uint32_t> counts(total, 0);
-    std::vector<Offset> next(visits.begin(), visits.end() - 1);
-    const auto each_visit = [&](Offset i, auto&& begin_visit, auto&& slot_seen) {
-        Id last = -1;
-        Offset at = -1;
-        const Offset begin = row_offsets[static_cast<std::size_t>(i)], end = row_offsets[static_cast<std::size_t>(i) + 1];
-        if (begin == end) begin_visit(0);
-        for (Offset j = begin; j < end; ++j) {
-            const Id slot = visited[static_cast<std::size_t>(j)], node = tree.owner[slot];
-            if (node != last) at = begin_visit(node);
-            slot_seen(at, static_cast<Id>(slot - tree.offsets[node]));
-            last = node;
-        }
-    };
-    for (Offset i = 0; i < rows; ++i) {
-        each_visit(
-            i,
-            [&](Id node) {
-                const Offset at = next[static_cast<std::size_t>(node)]++;
-                out.rows[static_cast<std::size_t>(at)] = static_cast<Id>(i);
-                return at;
-            },
-            [&](Offset at, Id) { ++counts[static_cast<std::size_t>(at)]; });
+    out.positive_offsets.assign(total + 1, 0);
+    for (std::size_t t = 0; t < total; ++t) {
+        const auto at = static_cast<std::size_t>(next[static_cast<std::size_t>(visit_nodes[t])]++);
+        out.rows[at] = visit_rows[t];
+        out.positive_offsets[at + 1] = begins[t + 1] - begins[t];
     }
-    out.positive_offsets.resize(total + 1, 0);
-    for (std::size_t t = 0; t < total; ++t) out.positive_offsets[t + 1] = out.positive_offsets[t] + counts[t];
-    out.positives.resize(static_cast<std::size_t>(out.positive_offsets.back()));
-    std::vector<Offset> fill(out.positive_offsets.begin(), out.positive_offsets.end() - 1);
-    next.assign(visits.begin(), visits.end() - 1);
-    for (Offset i = 0; i < rows; ++i) {
-        each_visit(
-            i, [&](Id node) { return next[static_cast<std::size_t>(node)]++; },
-            [&](Offset at, Id child) { out.positives[static_cast<std::size_t>(fill[static_cast<std::size_t>(at)]++)] = child; });
+    for (std::size_t t = 0; t < total; ++t) out.positive_offsets[t + 1] += out.positive_offsets[t];
+    next.assign(out.node_offsets.begin(), out.node_offsets.end() - 1);
+    out.positives.resize(children.size());
+    for (std::size_t t = 0; t < total; ++t) {
+        const auto at = static_cast<std::size_t>(next[static_cast<std::size_t>(visit_nodes[t])]++);
+        std::copy(children.begin() + begins[t], children.begin() + begins[t + 1], out.positives.begin() + out.positive_offsets[at]);
     }
     return out;
 }

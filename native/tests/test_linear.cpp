@@ -9,6 +9,7 @@
 #include "linear/route.hpp"
 #include "linear/train.hpp"
 #include "search/pack.hpp"
+#include "search/reach.hpp"
 #include "search/searches.hpp"
 #include "search/unpack.hpp"
 
@@ -187,10 +188,60 @@ void routing() {
     const std::vector<Offset> offsets{0, 3, 5, 7}, label_offsets{0, 1, 2, 4, 5}, y_offsets{0, 0, 1, 3, 4};
     const std::vector<Id> owner{0, 0, 0, 1, 1, 2, 2}, node_slot{-1, 0, 1}, label_slots{5, 3, 4, 6, 2}, y{2, 0, 1, 3};
     const linear::Slots tree{3, 4, offsets.data(), owner.data(), node_slot.data(), label_offsets.data(), label_slots.data()};
-    const auto r = linear::route_by_labels(y_offsets.data(), y.data(), 4, tree);
-    CHECK((r.node_offsets == std::vector<Offset>{0, 4, 6, 8}));
-    CHECK((r.rows == std::vector<Id>{0, 1, 2, 3, 1, 2, 1, 2}));
-    CHECK((r.positives == std::vector<Id>{0, 1, 0, 1, 2, 1, 0, 1, 0}));
+    const auto root = linear::route(y_offsets.data(), y.data(), 4, tree, 0, 1, true, {});
+    CHECK((root.node_offsets == std::vector<Offset>{0, 4}));
+    CHECK((root.rows == std::vector<Id>{0, 1, 2, 3}));
+    CHECK((root.positive_offsets == std::vector<Offset>{0, 0, 2, 4, 5}));
+    CHECK((root.positives == std::vector<Id>{0, 1, 0, 1, 2}));
+    const auto below = linear::route(y_offsets.data(), y.data(), 4, tree, 1, 3, true, {});
+    CHECK((below.node_offsets == std::vector<Offset>{0, 2, 4}));
+    CHECK((below.rows == std::vector<Id>{1, 2, 1, 2}));
+    CHECK((below.positives == std::vector<Id>{1, 0, 1, 0}));
+    // Row 0 (no labels) and row 1 reach node 2, row 3 (its label sits at the root) reaches both; row 2 reaches nothing.
+    const std::vector<Offset> reached_offsets{0, 1, 2, 2, 4};
+    const std::vector<Id> reached{2, 2, 1, 2};
+    const auto met = linear::route(y_offsets.data(), y.data(), 4, tree, 1, 3, false, {reached_offsets.data(), reached.data()});
+    CHECK((met.node_offsets == std::vector<Offset>{0, 1, 4}));
+    CHECK((met.rows == std::vector<Id>{3, 0, 1, 3}));
+    CHECK((met.positives == std::vector<Id>{1}));
+    const auto both = linear::route(y_offsets.data(), y.data(), 4, tree, 2, 3, true, {reached_offsets.data(), reached.data()});
+    CHECK((both.node_offsets == std::vector<Offset>{0, 4}));
+    CHECK((both.rows == std::vector<Id>{0, 1, 2, 3}));
+    CHECK((both.positives == std::vector<Id>{1, 0}));
+}
+
+// A beam as wide as the level holds all of it; a narrower one the best of them.
+void reaching() {
+    const std::vector<Offset> offsets{0, 2, 5};
+    const std::vector<Id> children{7, ~3, 8, 9, ~1};
+    const std::vector<Offset> blocks{0, 1, 2};
+    const std::vector<Id> features{1, 2};
+    const std::vector<std::uint32_t> starts{0, 2, 4};
+    const std::vector<std::uint8_t> entry_children{0, 1, 0, 1};
+    const std::vector<float> values{0.5f, -0.5f, 2.0f, 0.7f}, biases{0.1f, 0.2f, 0.3f, 0.4f, 0.5f};
+    const auto packed = search::pack_block<float>(features.data(), starts.data(), 2, entry_children.data(), values.data(), 3);
+    auto buckets = packed.buckets;
+    auto bytes = packed.bytes;
+    buckets.insert(buckets.end(), packed.buckets.begin(), packed.buckets.end());
+    bytes.insert(bytes.end(), packed.bytes.begin(), packed.bytes.end());
+    bytes.resize(bytes.size() + search::padding);
+    const auto n_buckets = static_cast<Offset>(packed.buckets.size()), n_bytes = static_cast<Offset>(packed.bytes.size());
+    const std::vector<Offset> bucket_offsets{0, n_buckets, 2 * n_buckets}, byte_offsets{0, n_bytes, 2 * n_bytes};
+    const std::vector<float> scales{1, 1};
+    search::Model level;
+    level.tree = {2, 4, offsets.data(), children.data()};
+    level.weights = {blocks.data(), bucket_offsets.data(), byte_offsets.data(), buckets.data(), bytes.data(), scales.data(), biases.data(), search::Storage::float32, 3};
+    Rng rng(5);
+    const Matrix X = random_matrix(rng, 6, 5, 2);
+    const std::vector<Offset> held_offsets{0, 2, 3, 3, 5, 6, 8};
+    const std::vector<Id> held{3, 4, 4, 3, 4, 2, 3, 4};  // node 2 is of another run
+    const std::vector<float> scores(8, -0.5f);
+    const auto all = search::reach(level, 3, X.view(), 0, 6, {held_offsets.data(), held.data(), scores.data()}, 100);
+    CHECK((all.offsets == std::vector<Offset>{0, 3, 5, 5, 8, 8, 11}));
+    CHECK((all.nodes == std::vector<Id>{7, 8, 9, 8, 9, 7, 8, 9, 7, 8, 9}));
+    const auto best = search::reach(level, 3, X.view(), 3, 6, {held_offsets.data(), held.data(), scores.data()}, 1);
+    CHECK((best.offsets == std::vector<Offset>{0, 1, 1, 2}));
+    CHECK(best.scores[0] == *std::max_element(all.scores.begin() + 5, all.scores.begin() + 8));
 }
 
 }  // namespace
@@ -202,4 +253,5 @@ int main() {
     searching<_Float16>(search::Storage::float16);
     searching<std::int8_t>(search::Storage::int8);
     routing();
+    reaching();
 }

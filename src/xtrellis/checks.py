@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import numbers
+import re
 from typing import TYPE_CHECKING, Any
 
 from .errors import ParameterError, nearest, shown
@@ -201,3 +202,45 @@ class part(Check):  # noqa: N801
             raise ParameterError(f"{name} must be an object with 'class' and 'params'; got {value!r}")
         cls = self._named(name, value["class"])
         return cls(**cls.params_from_json(value["params"]))
+
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([kmgt]i?)?b?", re.IGNORECASE)
+
+
+class size(Check):  # noqa: N801
+    """A number of bytes: an integer, or text such as "4GB" (10^9) or "512 MiB" (2^20). `n_bytes` reads both."""
+
+    requirement = "a number of bytes ≥ 1, such as 4000000000 or '4GB'"
+
+    def holds(self, value: Any) -> bool:
+        if isinstance(value, str):
+            match = _SIZE.fullmatch(value.strip())
+            return match is not None and n_bytes(value) >= 1
+        return integer(at_least=1).holds(value)
+
+    def read(self, text: str) -> str:
+        if not self.holds(text):
+            raise ValueError(text)
+        return text
+
+
+def n_bytes(value: int | str) -> int:
+    """What a value that has passed `size` means."""
+    if not isinstance(value, str):
+        return int(value)
+    match = _SIZE.fullmatch(value.strip())
+    if match is None:
+        raise ValueError(value)
+    return int(float(match[1]) * _UNITS[(match[2] or "").lower()])
+
+
+def size_text(amount: float) -> str:
+    """A size as people say it: `640 bytes`, `1.5 kB`, `23 MB`."""
+    if amount < 1000:
+        return f"{amount:.0f} bytes"
+    for unit in ("kB", "MB", "GB", "TB"):
+        amount /= 1000
+        if amount < 999.5 or unit == "TB":
+            break
+    return f"{amount:.1f} {unit}" if amount < 10 else f"{amount:.0f} {unit}"

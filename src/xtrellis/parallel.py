@@ -6,14 +6,16 @@ depends only on its input, the outcome does not depend on the number of threads.
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from itertools import islice, pairwise
-from typing import TypeVar
+from itertools import pairwise
+from typing import TypeVar, cast
 
 T = TypeVar("T")
 R = TypeVar("R")
+_END = object()  # of an iterable
 
 
 def thread_count(threads: int | None) -> int:
@@ -40,33 +42,58 @@ def run(
     """
     order = sorted(range(len(tasks)), key=lambda i: -size(tasks[i])) if size else range(len(tasks))
     results: dict[int, R] = {}
-    workers = min(thread_count(threads), len(tasks))
-    if workers <= 1:
-        for i in order:
-            results[i] = function(tasks[i])
-            if done:
-                done(i)
-        return [results[i] for i in range(len(tasks))]
 
+    def keep(i: int, result: R) -> None:
+        results[i] = result
+        if done:
+            done(i)
+
+    each(lambda i: function(tasks[i]), order, keep, threads=min(thread_count(threads), max(1, len(tasks))))
+    return [results[i] for i in range(len(tasks))]
+
+
+def each(
+    function: Callable[[T], R],
+    tasks: Iterable[T],
+    done: Callable[[T, R], object],
+    *,
+    threads: int | None = None,
+    room: Callable[[T], float] | None = None,
+    limit: float = math.inf,
+) -> None:
+    """`done(task, function(task))` for every task: functions on several threads, `done` on the calling one as they end.
+
+    Tasks are drawn from the iterable only shortly before they begin, on the calling thread, so it may prepare them one
+    after another. The tasks under way never take more `room` together than `limit` (a single one may).
+    """
+    workers = thread_count(threads)
+    if workers <= 1:
+        for task in tasks:
+            done(task, function(task))
+        return
     pool = ThreadPoolExecutor(workers)
     try:
-        queue = iter(order)
-        running: dict[Future[R], int] = {}
-        for i in islice(queue, 2 * workers):
-            running[pool.submit(function, tasks[i])] = i
-        while running:
+        queue = iter(tasks)
+        running: dict[Future[R], tuple[T, float]] = {}
+        taken = 0.0
+        following = next(queue, _END)
+        while running or following is not _END:
+            while following is not _END and len(running) < 2 * workers:
+                task = cast(T, following)
+                needed = room(task) if room else 0.0
+                if running and taken + needed > limit:
+                    break
+                running[pool.submit(function, task)] = task, needed
+                taken += needed
+                following = next(queue, _END)
             # A timeout keeps the main thread able to notice Ctrl-C on every platform.
             finished, _ = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
             for future in finished:
-                i = running.pop(future)
-                results[i] = future.result()
-                if done:
-                    done(i)
-                for following in islice(queue, 1):
-                    running[pool.submit(function, tasks[following])] = following
+                task, needed = running.pop(future)
+                taken -= needed
+                done(task, future.result())
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-    return [results[i] for i in range(len(tasks))]
 
 
 def spans(n: int, parts: int, *, at_least: int = 1) -> list[tuple[int, int]]:

@@ -89,11 +89,17 @@ class Tagger(Storable):
         return self._fit(texts, Y, names, label_text=label_text)
 
     def fit_dataset(
-        self, dataset: Dataset, *, look: Callable[[Csr, Csr], object] | None = None, label_text: bool = False
+        self,
+        dataset: Dataset,
+        *,
+        look: Callable[[Csr, Csr], object] | None = None,
+        label_text: bool = False,
+        checkpoint: str | Path | None = None,
     ) -> Self:
         """Learn from a Dataset: its texts if this tagger has a vectoriser, else its features; `label_text` as in `fit`.
 
         `look(X, Y)` is called with what the model will be trained on, before it is (to show an estimate, or to stop).
+        `checkpoint` is passed on to the model, which must know what to do with it.
         """
         if self.vectorizer is not None and dataset.texts is None:
             raise InputError(
@@ -102,7 +108,8 @@ class Tagger(Storable):
         if self.vectorizer is None and dataset.X is None:
             raise InputError("the data has texts but no features; give the tagger a Vectorizer")
         rows = dataset.texts if self.vectorizer is not None else dataset.X
-        return self._fit(rows, dataset.Y, dataset.label_names, look, label_text=label_text)
+        extra = {} if checkpoint is None else {"checkpoint": checkpoint}
+        return self._fit(rows, dataset.Y, dataset.label_names, look, extra, label_text=label_text)
 
     def _fit(
         self,
@@ -110,6 +117,7 @@ class Tagger(Storable):
         Y: Csr,
         names: Iterable[str] | None,
         look: Callable[[Csr, Csr], object] | None = None,
+        extra: Mapping[str, Any] | None = None,
         *,
         label_text: bool,
     ) -> Self:
@@ -122,11 +130,10 @@ class Tagger(Storable):
         X = self.vectorizer.fit_transform(rows) if self.vectorizer is not None else rows
         if look is not None:
             look(X, Y)
+        extra = dict(extra or {})
         if names_to_read is not None:
-            words = self.require_vectorizer().transform(names_to_read)
-            self.model.fit(X, Y, label_features=words)  # type: ignore[call-arg]  # checked before
-        else:
-            self.model.fit(X, Y)
+            extra["label_features"] = self.require_vectorizer().transform(names_to_read)
+        self.model.fit(X, Y, **extra)
         # Without names a label is called by its number, so that answers always have one.
         self._label_names = named if named is not None else StringTable.of(map(str, range(Y.shape[1])))
         self.label_counts = np.bincount(Y.indices[Y.data != 0], minlength=Y.shape[1]).astype(np.int64)

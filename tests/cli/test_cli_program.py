@@ -70,7 +70,6 @@ def test_help_is_light() -> None:
         (["train", "x", "--to", "m", "--read", "index_base=one"], "index_base must be an integer"),
         (["train", "x", "--to", "m", "--test", "y", "--holdout", "0.5"], "give one of them"),
         (["train", "x", "--to", "m", "--holdout", "1.5"], "--holdout"),
-        (["train", "x", "--to", "m", "--resume"], "cannot go on from a stopped training"),
     ],
 )
 def test_a_mistake_costs_one_line_and_code_2(

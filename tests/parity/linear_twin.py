@@ -5,22 +5,44 @@ from __future__ import annotations
 import numpy as np
 
 
-def route(Y, tree):
-    """For every node: {row: children of the node that hold a label of the row}; the root also gets label-less rows."""
+def route(Y, tree, scheme="teacher", reached=None):
+    """For every node: {row: children of the node that hold a label of the row}; all rows are at the root.
+
+    `reached` says for every row which nodes search holds for it.
+    """
     owner, node_slot = tree.owner, tree.node_slot
     offsets, slots = tree.label_slots
-    out = [{} for _ in range(tree.n_nodes)]
+    positives = [{} for _ in range(tree.n_nodes)]
     for row in range(Y.shape[0]):
-        labels = Y.indices[Y.indptr[row] : Y.indptr[row + 1]]
-        if not len(labels):
-            out[0][row] = set()
-        for label in labels:
+        positives[0][row] = set()
+        for label in Y.indices[Y.indptr[row] : Y.indptr[row + 1]]:
             for slot in slots[offsets[label] : offsets[label + 1]]:
                 while slot >= 0:
                     node = owner[slot]
-                    out[node].setdefault(row, set()).add(int(slot - tree.offsets[node]))
+                    positives[node].setdefault(row, set()).add(int(slot - tree.offsets[node]))
                     slot = node_slot[node]
-    return out
+    if scheme == "teacher":
+        return positives
+    held = [{row for row in range(Y.shape[0]) if v in reached[row] or v == 0} for v in range(tree.n_nodes)]
+    if scheme == "both":
+        held = [rows | set(there) for rows, there in zip(held, positives, strict=True)]
+    return [{row: positives[v].get(row, set()) for row in rows} for v, rows in enumerate(held)]
+
+
+def held_nodes(weights, x, beam):
+    """The nodes that beam search holds for one dense row, over all levels."""
+    tree = weights.tree
+    W, biases = dense_weights(weights)
+    logs = log_score(weights.transform, x @ W + biases)
+    level, held = [(0.0, 0)], {0}
+    while level:
+        below = []
+        for score, node in level:
+            slots = range(tree.offsets[node], tree.offsets[node + 1])
+            below += [(score + logs[s], int(tree.children[s])) for s in slots if tree.children[s] >= 0]
+        level = sorted(below, key=lambda pair: (-pair[0], pair[1]))[:beam]
+        held |= {node for _, node in level}
+    return held
 
 
 def pifa(X, Y):

@@ -14,7 +14,6 @@ from xtrellis.arrays import as_features, as_labels
 from xtrellis.index import BalancedTree, FlatTree, LabelTree
 from xtrellis.labels import LabelSpace
 from xtrellis.linear import LinearTree, PackedTree
-from xtrellis.linear.training import Routes
 
 
 def problem(n=60, d=30, n_labels=12, seed=0, density=0.3, labels_a_row=2):
@@ -43,20 +42,6 @@ def train_one(X, y, **changes):
     dense = np.zeros(X.shape[1])
     dense[f] = w
     return dense, float(b[0]), int(epochs[0]), bool(converged[0])
-
-
-@pytest.mark.parametrize("tree", [ragged_tree(), LabelTree([0, 6], ~np.arange(6), 6)])
-def test_rows_go_to_the_nodes_above_their_labels(tree):
-    _, Y = problem(n_labels=6, labels_a_row=1)
-    routes = Routes.by_labels(Y, tree)
-    expected = twin.route(Y, tree)
-    for node in range(tree.n_nodes):
-        begin, end = routes.node_offsets[node], routes.node_offsets[node + 1]
-        rows = routes.rows[begin:end].tolist()
-        assert rows == sorted(expected[node])
-        for i, row in enumerate(rows):
-            span = slice(routes.positive_offsets[begin + i], routes.positive_offsets[begin + i + 1])
-            assert routes.positives[span].tolist() == sorted(expected[node][row])
 
 
 @pytest.mark.parametrize("threads", [1, 3])

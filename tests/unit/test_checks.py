@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from xtrellis.checks import Check, choice, flag, integer, number, text
+from xtrellis.checks import Check, choice, flag, integer, n_bytes, number, size, size_text, text
 from xtrellis.errors import ParameterError
 
 GOOD = [
@@ -21,6 +21,7 @@ GOOD = [
     (flag(), [True, False]),
     (choice("a", "b"), ["a", "b"]),
     (text(), ["", "x", "\ud800"]),
+    (size(or_none=True), [1, 2**40, "4GB", "512 MiB", "1.5g", "1000", "3b", None]),
     (Check(), [object(), None, 3]),
 ]
 BAD = [
@@ -33,6 +34,10 @@ BAD = [
     (flag(), [0, 1, "true", None, np.True_]),
     (choice("a", "b"), ["c", "A", None, 1, ["a"], {}]),
     (text(), [3, None, b"x"]),
+    (
+        size(),
+        [0, -1, 1.5, True, None, "", "0", "0.1B", "4 XB", "GB", "-3GB", "1e9", "4GB!", "9" * 400],
+    ),
 ]
 
 
@@ -70,3 +75,20 @@ def test_json_forms():
     assert number(infinite=True).from_json("x", "-inf") == -math.inf
     assert number().from_json("x", 3) == 3
     assert integer().from_json("x", 3) == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [(5, 5), ("5", 5), ("4GB", 4 * 10**9), ("4 gb", 4 * 10**9), ("512MiB", 2**29), ("1.5k", 1500), (" 2TiB ", 2**41)],
+)
+def test_sizes_are_read(given, meant):
+    assert size().holds(given)
+    assert n_bytes(given) == meant
+
+
+def test_a_size_from_the_command_line():
+    assert n_bytes(size().parse("memory_limit", "4GB")) == 4 * 10**9
+    assert size(or_none=True).parse("memory_limit", "none") is None
+    with pytest.raises(ParameterError, match=r"memory_limit must be a number of bytes ≥ 1.*'4GB'; got 'lots'"):
+        size().parse("memory_limit", "lots")
+    assert size_text(4 * 10**9) == "4.0 GB"

@@ -12,6 +12,7 @@ import time
 import pytest
 
 from xtrellis import parallel
+from xtrellis.parallel import each
 
 
 @pytest.mark.parametrize("threads", [None, 1, 2, 7])
@@ -110,3 +111,56 @@ def test_spans_cover_everything_once(n, parts, at_least):
     lengths = [end - begin for begin, end in spans]
     assert max(lengths) - min(lengths) <= 1
     assert len(spans) == 1 or min(lengths) >= max(1, at_least)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+def test_tasks_are_drawn_as_they_begin(threads):
+    drawn, ended = [], []
+
+    def tasks():
+        for i in range(100):
+            assert i - len(ended) <= 2 * threads, "drawn long before it can begin"
+            drawn.append(i)
+            yield i
+
+    each(lambda i: i * i, tasks(), lambda i, result: ended.append((i, result)), threads=threads)
+    assert drawn == list(range(100))
+    assert sorted(ended) == [(i, i * i) for i in range(100)]
+
+
+def test_tasks_under_way_share_the_room():
+    lock, running, most = threading.Lock(), [0], [0]
+
+    def work(size):
+        with lock:
+            running[0] += size
+            most[0] = max(most[0], running[0] if size <= 10 else 0)
+        time.sleep(0.001)
+        with lock:
+            alone = size <= 10 or running[0] == size
+            running[0] -= size
+        return alone
+
+    ended = []
+    sizes = [3, 9, 1, 1, 1, 25, 4, 4, 4, 10, 2] * 3
+    each(work, sizes, lambda size, alone: ended.append(alone), threads=4, room=float, limit=10)
+    assert most[0] <= 10
+    assert len(ended) == len(sizes)
+    assert all(ended), "what is larger than the room runs alone"
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_an_error_of_any_hand_ends_it(threads):
+    def drawn():
+        yield 1
+        raise LookupError("drawing")
+
+    def bad(task):
+        raise ValueError("working")
+
+    with pytest.raises(LookupError, match="drawing"):
+        each(abs, drawn(), lambda task, result: None, threads=threads)
+    with pytest.raises(ValueError, match="working"):
+        each(bad, range(9), lambda task, result: None, threads=threads)
+    with pytest.raises(ZeroDivisionError):
+        each(abs, range(9), lambda task, result: 1 / 0, threads=threads)

@@ -10,6 +10,12 @@ def route(
     node_slot: Int32,
     label_offsets: Int64,
     label_slots: Int32,
+    *,
+    first: int,
+    last: int,
+    teacher: bool,
+    reached_offsets: Int64,
+    reached_nodes: Int32,
 ) -> tuple[Int64, Int32, Int64, Int32]: ...
 def train(
     x_offsets: Int64,

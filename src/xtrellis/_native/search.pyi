@@ -72,3 +72,17 @@ def pack(
     features: Int32, starts: UInt32, children: UInt8, weights: Float32, *, storage: int, bits: int
 ) -> tuple[UInt32, UInt8, float]: ...
 def unpack(packed: Packed, block: int) -> tuple[Int32, UInt32, UInt8, Float32]: ...
+def reach(
+    level: Packed,
+    first_node: int,
+    x_offsets: Int64,
+    x_ids: Int32,
+    x_values: Float32,
+    columns: int,
+    first: int,
+    last: int,
+    offsets: Int64,
+    nodes: Int32,
+    scores: Float32,
+    beam: int,
+) -> tuple[Int64, Int32, Float32]: ...

@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
 from .. import progress
+from ..checks import size_text
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
 Say = Callable[[Any], None]
+size = size_text
 PIPE_WIDTH = 120  # columns of a table that does not go to a terminal
 
 
@@ -224,14 +226,3 @@ def seconds(spent: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} min"
-
-
-def size(n_bytes: float) -> str:
-    """A size as people say it: `640 bytes`, `1.5 kB`, `23 MB`."""
-    if n_bytes < 1000:
-        return f"{n_bytes:.0f} bytes"
-    for unit in ("kB", "MB", "GB", "TB"):
-        n_bytes /= 1000
-        if n_bytes < 999.5 or unit == "TB":
-            break
-    return f"{n_bytes:.1f} {unit}" if n_bytes < 10 else f"{n_bytes:.0f} {unit}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +15,7 @@ from .options import DataPath, Debug, Format, Json, Quiet, Read, Threads
 
 if TYPE_CHECKING:
     from ..data import Dataset
+    from ..model import Model
     from ..tagger import Tagger
     from ..types import Csr
 
@@ -57,8 +59,8 @@ def train(
     if holdout and test is not None:
         raise ParameterError("--holdout and --test both say what to measure on; give one of them")
     # Everything about the model is checked before the data is read, so that a typo costs no wait.
-    wanted = _Wanted(preset, settings or [], seed, threads, resume)
-    wanted.tagger(with_texts=True)
+    wanted = _Wanted(preset, settings or [], seed, threads)
+    checkpoints = _Checkpoints(to, wanted.tagger(with_texts=True).model, resume)
     source = Source(format, read, threads)
     if test is None and holdout is None and has_parts(data) and "part" not in source.options:
         test = data  # a folder that brings its own test part
@@ -76,7 +78,8 @@ def train(
                 known, unseen = dataset, None
         tagger = wanted.tagger(with_texts=dataset.texts is not None)
         say(f"training {tagger.model!r}" + (f" on the words of {tagger.vectorizer!r}" if tagger.vectorizer else ""))
-        tagger.fit_dataset(known, look=lambda X, Y: _before(say, tagger, X, Y), label_text=label_text)
+        at = checkpoints.open("checkpoint", say)
+        tagger.fit_dataset(known, look=lambda X, Y: _before(say, tagger, X, Y), label_text=label_text, checkpoint=at)
         if hasattr(tagger.model, "describe"):
             say(tagger.model.describe())
         report = measure(tagger, unseen, say=say) if unseen is not None else None
@@ -84,7 +87,8 @@ def train(
         if refit and known is not dataset:
             say(f"training again on all {dataset.n_rows:,} rows")
             tagger = wanted.tagger(with_texts=dataset.texts is not None)
-            tagger.fit_dataset(dataset, label_text=label_text)
+            at = checkpoints.open("refit-checkpoint", say)
+            tagger.fit_dataset(dataset, label_text=label_text, checkpoint=at)
             trained_on = dataset.n_rows
         tagger.save(to)
     taken, n_bytes = time.monotonic() - started, folder_size(to)
@@ -108,10 +112,10 @@ def train(
 class _Wanted:
     """The model a command line asks for; built afresh for each training."""
 
-    def __init__(self, preset: str, pairs: list[str], seed: int | None, threads: int | None, resume: bool) -> None:
+    def __init__(self, preset: str, pairs: list[str], seed: int | None, threads: int | None) -> None:
         from .files import pairs_of
 
-        self.preset, self.pairs, self.resume = preset, pairs_of("--set", "index.arity=8", pairs), resume
+        self.preset, self.pairs = preset, pairs_of("--set", "index.arity=8", pairs)
         self.common = {name: value for name, value in (("seed", seed), ("threads", threads)) if value is not None}
 
     def tagger(self, *, with_texts: bool) -> Tagger:
@@ -135,13 +139,34 @@ class _Wanted:
                 raise ParameterError(f"--set {key}={text}: name a parameter of it, such as vectorizer.ngrams=2")
             else:
                 vectorizer.set_from_text(rest, text)
-        if self.resume:
-            if not hasattr(model, "resume"):
-                raise ParameterError(
-                    f"--resume: {type(model).__name__} cannot go on from a stopped training; start it anew"
-                )
-            model.resume = True
         return Tagger(vectorizer, model)
+
+
+class _Checkpoints:
+    """Folders beside the target that finished work goes to, so that `--resume` has something to go on from."""
+
+    def __init__(self, to: Path, model: Model, resume: bool) -> None:
+        from ..store.swap import target_of
+
+        self._target, self._resume = target_of(to), resume
+        self._able = "checkpoint" in inspect.signature(model.fit).parameters
+        if resume and not self._able:
+            raise ParameterError(
+                f"--resume: {type(model).__name__} cannot go on from a stopped training; start it anew"
+            )
+
+    def open(self, suffix: str, say: show.Say) -> Path | None:
+        """The folder for one training: what a stopped one left there is used with --resume and deleted without."""
+        from ..linear import discard_checkpoint
+
+        if not self._able:
+            return None
+        path = self._target.with_name(f"{self._target.name}.{suffix}")
+        if self._resume:
+            say(f"going on from {path}" if path.exists() else f"there is no {path} to go on from; starting anew")
+        elif discard_checkpoint(path):
+            say(f"deleted {path} of a training that was stopped (--resume goes on from such)")
+        return path
 
 
 def summary(name: str, dataset: Dataset) -> str:

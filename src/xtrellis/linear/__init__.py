@@ -1,8 +1,20 @@
 """Sparse linear classifiers over label trees."""
 
+from .checkpoint import discard as discard_checkpoint
+from .estimate import Estimate
 from .explanation import Explanation, Path, Push, Step
 from .model import LinearTree
 from .packed import PackedTree
 from .pecos import import_pecos
 
-__all__ = ["Explanation", "LinearTree", "PackedTree", "Path", "Push", "Step", "import_pecos"]
+__all__ = [
+    "Estimate",
+    "Explanation",
+    "LinearTree",
+    "PackedTree",
+    "Path",
+    "Push",
+    "Step",
+    "discard_checkpoint",
+    "import_pecos",
+]

@@ -18,7 +18,8 @@ from ..errors import InputError
 from ..index import LabelTree
 from ..types import Csr, Int64
 from .explanation import Explanation, Path, Push, Step
-from .packed import MAX_BLOCK, PackedTree
+from .packed import PackedTree
+from .segments import MAX_BLOCK
 
 Float64 = NDArray[np.float64]
 TYPICAL = 5  # labels that tell what a cluster is about

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import progress
 from ..arrays import as_features, as_labels, as_pairs, as_rows
-from ..checks import choice, flag, integer, number, part
+from ..checks import choice, flag, integer, number, part, size
 from ..config import param
 from ..errors import InputError, StoreError
 from ..index import BalancedTree, Index, LabelTree
-from ..labels import LabelSpace
 from ..model import Model, check_k
-from ..rng import key
 from ..store import State, Storable
 from ..types import Csr, Int64, TopK
+from .estimate import Estimate, estimate
 from .explain import explain
 from .explanation import Explanation
+from .fitting import fit_trees
 from .packed import STORAGES, TRANSFORMS, PackedTree
+from .routes import NEGATIVES
 from .search import SEARCHES, SearchSettings, score_given, search
-from .training import LOSSES, Routes, SolverSettings, train_blocks
+from .training import LOSSES, Negatives, SolverSettings
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -41,6 +42,14 @@ class LinearTree(Model):
         number(above=0), "a classifier is solved when its gradients agree within this", default=0.1
     )
     max_epochs: int = param(integer(at_least=1), "passes over a node's rows at most", default=100)
+    negatives: str = param(
+        choice(*NEGATIVES),
+        "rows a node is trained on: those with a label below it, those that search leads there, or both",
+        default="teacher",
+    )
+    negative_beam: int = param(
+        integer(at_least=1), "nodes a level that search keeps when it looks for negatives", default=10
+    )
     bias: float = param(number(at_least=0), "value of the constant feature; 0 for none", default=1.0)
     prune: float = param(number(at_least=0), "smaller absolute weights are dropped", default=0.1)
     max_weights: int | None = param(
@@ -60,6 +69,9 @@ class LinearTree(Model):
         number(at_least=0, at_most=1), "best-first: share of a score that may be lost to stop earlier", default=0.0
     )
     seed: int = param(integer(at_least=0), "makes everything random repeatable", default=0)
+    memory_limit: int | str | None = param(
+        size(or_none=True), "bytes that training may take, the data included; such as '4GB'", default=None
+    )
     threads: int | None = param(integer(at_least=1, or_none=True), "threads; None for all cores", default=None)
 
     _trees: tuple[PackedTree, ...] = ()
@@ -85,40 +97,40 @@ class LinearTree(Model):
         """How many labels the fitted model knows."""
         return self.tree.n_labels
 
-    def fit(self, X: Any, Y: Any, *, label_features: Any = None) -> Self:
-        """Learn from n×d features and n×L labels; `label_features` (L×any) help to place the labels in the tree."""
+    def fit(
+        self, X: Any, Y: Any, *, label_features: Any = None, checkpoint: str | os.PathLike[str] | None = None
+    ) -> Self:
+        """Learn from n×d features and n×L labels; `label_features` (L×any) help to place the labels in the tree.
+
+        `checkpoint` names a folder that finished work is written to. If it holds that of a training of the same data
+        with the same parameters, this one goes on from there and ends with the same model. It is deleted at the end.
+        """
+        X, Y = self._door(X, Y)
+        if label_features is not None:
+            label_features = as_features(label_features, name="label features")
+        self._trees = fit_trees(self, X, Y, label_features, checkpoint)
+        return self
+
+    def estimate(self, X: Any, Y: Any) -> Estimate:
+        """What `fit` will take: memory, size of the model, classifiers. Quick and rough."""
+        X, Y = self._door(X, Y)
+        return estimate(X, Y, self)
+
+    def _door(self, X: Any, Y: Any) -> tuple[Csr, Csr]:
         X = as_features(X)
         Y = as_labels(Y, n_rows=int(X.shape[0]))
         if X.shape[0] == 0 or Y.shape[1] == 0:
             raise InputError(
                 f"training needs at least one row and one label; got {X.shape[0]} rows, {Y.shape[1]} labels"
             )
-        labels = LabelSpace(
-            X, Y, features=label_features, normalize_rows=self.normalize_label_rows, threads=self.threads
-        )
-        self._trees = tuple(
-            self._grow(labels, key(self.seed, "tree", i) if i else self.seed) for i in range(self.n_trees)
-        )
-        return self
+        return X, Y
 
-    def _grow(self, labels: LabelSpace, seed: int) -> PackedTree:
-        """One tree: built, trained, packed."""
-        X, Y = labels.X, labels.Y
-        tree = self.index.build(labels, seed=seed)
-        progress.note(f"label tree: {', '.join(f'{name} {value}' for name, value in tree.describe().items())}")
-        routes = Routes.by_labels(Y, tree)
-        blocks = train_blocks(X, tree, routes, self._solver(), seed=seed, threads=self.threads)
-        return PackedTree.pack(
-            tree,
-            [block[:4] for block in blocks],
-            np.concatenate([block[4] for block in blocks]),
-            int(X.shape[1]),
-            transform=self.transform,
-            storage=self.storage,
-            threads=self.threads,
-        )
+    def negative_rows(self) -> Negatives:
+        """Which rows a node is trained on."""
+        return Negatives(self.negatives, self.negative_beam, self.transform)
 
-    def _solver(self) -> SolverSettings:
+    def solver(self) -> SolverSettings:
+        """What the solver needs to know."""
         return SolverSettings(
             loss=self.loss,
             cost_positive=self.cost * self.positive_weight,

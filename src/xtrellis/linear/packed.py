@@ -18,10 +18,8 @@ from ..index import LabelTree
 from ..parallel import run
 from ..store import State, Storable
 from ..types import Array, Float32, Int32, Int64, UInt8, UInt32
+from .segments import DTYPES, IN_MEMORY, MAX_BLOCK, PADDING, Room, Segment, check_weights, key_bits
 
-MAX_BLOCK = 256
-KEY_BITS = 16  # a feature's key within its bucket
-PADDING = 16  # unused bytes at the end: keys are read so many bytes at a time
 TRANSFORMS = {"l2-hinge": 0, "l3-hinge": 1, "sigmoid": 2}
 STORAGES = {"float32": 0, "float16": 1, "int8": 2}
 
@@ -35,26 +33,23 @@ def block_offsets(tree: LabelTree) -> Int64:
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
+def pack_block(block: PlainBlock, storage: str, bits: int) -> list[Array]:
+    """The content of a packed block, all but the biases."""
+    buckets, content, scale = native.pack(*block, storage=STORAGES[storage], bits=bits)
+    return [buckets, content, np.array([scale], np.float32)]
+
+
 class PackedTree(Storable):
     """A label tree and its weights, ready for search."""
-
-    DTYPES: Mapping[str, Any] = {
-        "bucket_offsets": np.int64,  # blocks + 1
-        "byte_offsets": np.int64,  # blocks + 1
-        "buckets": np.uint32,
-        "bytes": np.uint8,
-        "scales": np.float32,  # one a block
-        "biases": np.float32,  # one a slot
-    }
 
     def __init__(
         self, tree: LabelTree, arrays: dict[str, Array], n_features: int, *, transform: str, storage: str
     ) -> None:
         self.tree, self.arrays, self.n_features = tree, arrays, n_features
         self.transform, self.storage = transform, storage
-        self.bits = max(1, (n_features - 1).bit_length())
+        self.bits = key_bits(n_features)
         self.blocks = block_offsets(tree)
-        self._check()
+        check_weights(arrays, self.n_blocks, tree.n_slots, self.bits, padding=PADDING)
         self.native = native.Packed(
             offsets=tree.offsets,
             children=tree.children,
@@ -64,7 +59,7 @@ class PackedTree(Storable):
             storage=STORAGES[storage],
             bits=self.bits,
             transform=TRANSFORMS[transform],
-            **{name: arrays[name] for name in self.DTYPES},
+            **{name: arrays[name] for name in DTYPES},
         )
 
     @classmethod
@@ -80,20 +75,30 @@ class PackedTree(Storable):
         threads: int | None = None,
     ) -> PackedTree:
         """Pack plain blocks, given in the order of the nodes; `biases` has one a slot."""
-        bits = max(1, (n_features - 1).bit_length())
+        bits = key_bits(n_features)
 
-        def pack_one(block: PlainBlock) -> tuple[UInt32, UInt8, float]:
-            return native.pack(*block, storage=STORAGES[storage], bits=bits)
+        def pack_one(block: PlainBlock) -> list[Array]:
+            return pack_block(block, storage, bits)
 
         packed = run(pack_one, blocks, threads=threads)
-        arrays: dict[str, Array] = {
-            "bucket_offsets": np.cumsum([0, *(len(p[0]) for p in packed)], dtype=np.int64),
-            "byte_offsets": np.cumsum([0, *(len(p[1]) for p in packed)], dtype=np.int64),
-            "buckets": np.concatenate([p[0] for p in packed]),
-            "bytes": np.concatenate([*(p[1] for p in packed), np.zeros(PADDING, np.uint8)]),
-            "scales": np.array([p[2] for p in packed], np.float32),
-            "biases": biases,
-        }
+        for i, content in enumerate(packed):  # all slots' biases are known already: the first block brings them
+            content.append(biases if i == 0 else biases[:0])
+        segments = [Segment.of_blocks(0, tree.n_nodes, packed)]
+        return cls.join(tree, segments, n_features, transform=transform, storage=storage)
+
+    @classmethod
+    def join(
+        cls,
+        tree: LabelTree,
+        segments: Sequence[Segment],
+        n_features: int,
+        *,
+        transform: str,
+        storage: str,
+        room: Room = IN_MEMORY,
+    ) -> PackedTree:
+        """Join the segments of all nodes, in their order; they are emptied. `room` says where the arrays go."""
+        arrays = Segment.join(segments, room, consume=True).arrays
         return cls(tree, arrays, n_features, transform=transform, storage=storage)
 
     def block(self, number: int) -> PlainBlock:
@@ -107,31 +112,6 @@ class PackedTree(Storable):
         blocks = [self.block(b) for b in range(self.n_blocks)]
         biases = np.asarray(self.arrays["biases"])
         return PackedTree.pack(self.tree, blocks, biases, self.n_features, transform=self.transform, storage=storage)
-
-    def _check(self) -> None:
-        """What kernels rely on: O(blocks), so that opening a model reads next to nothing of it."""
-        for name, dtype in self.DTYPES.items():
-            array = self.arrays.get(name)
-            if array is None or array.dtype != dtype or array.ndim != 1:
-                raise StoreError(f"weights need an array {name!r} of {np.dtype(dtype)} with one dimension")
-        for name, length in (
-            ("bucket_offsets", len(self.arrays["buckets"])),
-            ("byte_offsets", len(self.arrays["bytes"]) - PADDING),
-        ):
-            offsets = self.arrays[name]
-            if len(offsets) != self.n_blocks + 1 or offsets[0] != 0 or (offsets[1:] < offsets[:-1]).any():
-                raise StoreError(f"{name} must rise from 0 and have {self.n_blocks + 1} entries")
-            if offsets[-1] != length:
-                raise StoreError(f"{name} must end at {length}; got {offsets[-1]}")
-        buckets = np.diff(self.arrays["bucket_offsets"]) - 1
-        fewest = 1 << max(0, self.bits - KEY_BITS)
-        if ((buckets < fewest) | (buckets > 1 << self.bits) | (buckets & (buckets - 1) != 0)).any():
-            raise StoreError(f"every block must have a power of two of buckets, at least {fewest}")
-        if (np.diff(self.arrays["byte_offsets"]) >= 2**32).any():
-            raise StoreError("a block must be smaller than 4 GiB")
-        for name, length in (("scales", self.n_blocks), ("biases", self.tree.n_slots)):
-            if len(self.arrays[name]) != length:
-                raise StoreError(f"{name} must have {length} entries")
 
     @property
     def n_blocks(self) -> int:

@@ -28,7 +28,8 @@ from ..errors import InputError, ParameterError, StoreError, nearest
 from ..index import LabelTree
 from ..types import Array, Float32, Int64
 from .model import LinearTree
-from .packed import MAX_BLOCK, TRANSFORMS, PackedTree, PlainBlock
+from .packed import TRANSFORMS, PackedTree, PlainBlock
+from .segments import MAX_BLOCK
 
 MAX_DEPTH = 64
 NOWHERE = np.float32(-1e6)  # the margin of what PECOS never visits: its score is 0 under every transform

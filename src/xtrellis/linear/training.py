@@ -1,21 +1,30 @@
-"""Training a tree's classifiers: rows go to nodes, every block of a node is one independent task."""
+"""Training a tree's classifiers: rows go to nodes, every block of a node is one independent task.
+
+Nodes are worked on level by level, the largest of a segment first. Under teacher forcing levels overlap: while one
+thread is busy with the root, others are already below it. With matcher-aware negatives a level's rows are known only
+when the level above is trained, so levels wait for each other. A segment is packed as soon as its last block is done.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from .. import progress
 from .._native import linear as native
 from ..index import LabelTree
-from ..parallel import run
+from ..parallel import each
 from ..rng import key
-from ..types import Csr, Float32, Int32, Int64, UInt8, UInt32
-from .packed import MAX_BLOCK
-
-# A block as the solver returns it: in plain form, then biases, epochs and whether each group of classifiers converged.
-TrainedBlock = tuple[Int32, UInt32, UInt8, Float32, Float32, Int32, UInt8]
+from ..types import Array, Csr, Int64
+from .memory import give_back
+from .packed import pack_block
+from .routes import Beams, Routes
+from .segments import MAX_BLOCK, Segment, check_weights, cuts, key_bits
+from .shelf import NO_SHELF, Shelf
 
 LOSSES = {"squared-hinge": 0, "logistic": 1}
 
@@ -35,60 +44,177 @@ class SolverSettings:
 
 
 @dataclass(frozen=True)
-class Routes:
-    """Which rows each node is trained on, and which of its children they belong to."""
+class Negatives:
+    """Which rows a node is trained on: `teacher`, `matcher` or `both`; the rest is how the matcher searches."""
 
-    node_offsets: Int64  # rows of node v: rows[node_offsets[v] : node_offsets[v + 1]]
-    rows: Int32
-    positive_offsets: Int64  # aligned with rows
-    positives: Int32  # children, numbered within their node
-
-    @classmethod
-    def by_labels(cls, Y: Csr, tree: LabelTree) -> Routes:
-        """Teacher forcing: a row visits exactly the nodes above its labels (all rows visit the root)."""
-        label_offsets, label_slots = tree.label_slots
-        return cls(
-            *native.route(Y.indptr, Y.indices, tree.offsets, tree.owner, tree.node_slot, label_offsets, label_slots)
-        )
+    scheme: str
+    beam: int
+    transform: str
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
+class Work:
+    """A segment under way."""
+
+    first: int
+    last: int
+    level: int
+    routes: Routes | None
+    blocks: list[list[Any]] = field(default_factory=list)
+    missing: int = 0
+
+
+@dataclass(frozen=True, eq=False)
 class Task:
     """Some children of a node."""
 
+    work: Work
+    place: int  # of the block in its segment
     node: int
     first: int
     count: int
-    work: int  # grows with the time it takes
+    size: int  # grows with the time it takes
+    room: int  # bytes it needs while it runs
 
 
-def tasks_of(tree: LabelTree, routes: Routes) -> list[Task]:
-    """Every block of every node, in the order of the nodes."""
-    sizes, rows = np.diff(tree.offsets), np.diff(routes.node_offsets)
-    out = []
-    for node in range(tree.n_nodes):
-        for first in range(0, int(sizes[node]), MAX_BLOCK):
-            count = min(MAX_BLOCK, int(sizes[node]) - first)
-            out.append(Task(node, first, count, int(rows[node]) * count))
-    return out
+class Trainer:
+    """Trains one tree. What it gives does not depend on threads, on `room`, or on what the shelf already held."""
 
+    def __init__(
+        self,
+        X: Csr,
+        Y: Csr,
+        tree: LabelTree,
+        settings: SolverSettings,
+        negatives: Negatives,
+        *,
+        storage: str,
+        seed: int,
+        threads: int | None = None,
+        room: float = math.inf,
+        shelf: Shelf = NO_SHELF,
+    ) -> None:
+        self.X, self.Y, self.tree, self.settings, self.negatives = X, Y, tree, settings, negatives
+        self.storage, self.seed, self.threads, self.room, self.shelf = storage, seed, threads, room, shelf
+        self._bits = key_bits(int(X.shape[1]))
+        self.levels = cuts(tree)
+        self._row_lengths: Int64 = np.diff(X.indptr)
+        self._finished: dict[int, Segment] = {}
 
-def train_blocks(
-    X: Csr, tree: LabelTree, routes: Routes, settings: SolverSettings, *, seed: int, threads: int | None
-) -> list[TrainedBlock]:
-    """All blocks, in the order of `tasks_of`; the result does not depend on the number of threads."""
-    tasks = tasks_of(tree, routes)
+    def train(self) -> list[Segment]:
+        """All segments, in the order of the nodes."""
+        every = range(len(self.levels))
+        with progress.step("training classifiers", total=self.tree.n_slots, unit="classifiers") as advance:
+            if self.negatives.scheme == "teacher":
+                self._run(every, None, advance)
+            else:
+                reached = Beams.at_root(int(self.X.shape[0]))
+                for level in every:
+                    self._run([level], reached, advance)
+                    if level + 1 < len(self.levels):
+                        reached = self._descend(reached, level)
+        return [self._finished[first] for runs in self.levels for first, _ in runs]
 
-    def train(task: Task) -> TrainedBlock:
-        begin, end = routes.node_offsets[task.node], routes.node_offsets[task.node + 1]
-        return native.train(
+    def _descend(self, reached: Beams, level: int) -> Beams:
+        trained = [self._finished[first] for first, _ in self.levels[level]]
+        how = self.negatives
+        return reached.descend(
+            self.X, self.tree, trained,
+            transform=how.transform, storage=self.storage, beam=how.beam, threads=self.threads,
+        )  # fmt: skip
+
+    def _run(self, levels: Sequence[int], reached: Beams | None, advance: progress.Advance) -> None:
+        def done(task: Task, block: list[Array]) -> None:
+            self._keep(task, block)
+            advance(task.count)
+
+        each(
+            self._train, self._tasks(levels, reached, advance), done,
+            threads=self.threads, room=lambda task: task.room, limit=self.room,
+        )  # fmt: skip
+
+    def _tasks(self, levels: Sequence[int], reached: Beams | None, advance: progress.Advance) -> Iterator[Task]:
+        """Drawn one by one: a segment's rows are routed only when its first task is about to begin."""
+        for level in levels:
+            for first, last in self.levels[level]:
+                stored = self.shelf.get(_name(first, last))
+                if stored is not None:
+                    self._check(first, last, stored)
+                    self._finished[first] = Segment(first, last, stored)
+                    advance(int(self.tree.offsets[last] - self.tree.offsets[first]))
+                    continue
+                routes = Routes.of_nodes(
+                    self.Y, self.tree, first, last, teacher=self.negatives.scheme != "matcher", reached=reached
+                )
+                tasks = self._blocks(Work(first, last, level, routes), routes)
+                yield from sorted(tasks, key=lambda task: -task.size)
+
+    def _check(self, first: int, last: int, stored: dict[str, Array]) -> None:
+        """What comes from a disk is looked at before kernels trust it."""
+        sizes = np.diff(self.tree.offsets[first : last + 1])
+        n_blocks = int((-(-sizes // MAX_BLOCK)).sum())
+        check_weights(stored, n_blocks, int(sizes.sum()), self._bits, padding=0)
+
+    def _blocks(self, work: Work, routes: Routes) -> list[Task]:
+        """Every block of every node of a segment, in the order of the nodes."""
+        sizes = np.diff(self.tree.offsets[work.first : work.last + 1]).tolist()
+        rows = np.diff(routes.node_offsets)
+        if math.isfinite(self.room):
+            nonzeros = np.concatenate([[0], np.cumsum(self._row_lengths[routes.rows])])[routes.node_offsets]
+            needed = scratch_bytes(rows, np.diff(nonzeros), int(self.X.shape[1])).astype(np.int64).tolist()
+        else:
+            needed = [0] * len(sizes)
+        tasks: list[Task] = []
+        for i, (size, n_rows) in enumerate(zip(sizes, rows.tolist(), strict=True)):
+            for first in range(0, size, MAX_BLOCK):
+                count = min(MAX_BLOCK, size - first)
+                tasks.append(Task(work, len(tasks), work.first + i, first, count, n_rows * count, needed[i]))
+        work.missing = len(tasks)
+        work.blocks = [[] for _ in tasks]
+        return tasks
+
+    def _train(self, task: Task) -> list[Array]:
+        X, settings, routes = self.X, self.settings, task.work.routes
+        if routes is None:
+            raise RuntimeError("a task must not begin after its segment has ended")
+        begin, end = routes.span(task.node)
+        features, starts, children, weights, biases, _, _ = native.train(
             X.indptr, X.indices, X.data, X.shape[1],
             routes.rows[begin:end], routes.positive_offsets[begin : end + 1], routes.positives,
             first=task.first, count=task.count, bias=settings.bias, loss=LOSSES[settings.loss],
             cost_positive=settings.cost_positive, cost_negative=settings.cost_negative,
             tolerance=settings.tolerance, epochs=settings.epochs,
-            threshold=settings.prune, max_weights=settings.max_weights, key=key(seed, "node", task.node),
+            threshold=settings.prune, max_weights=settings.max_weights, key=key(self.seed, "node", task.node),
         )  # fmt: skip
+        # Packed on the thread that trained it: packing is spread like training, and the plain form goes at once.
+        return [*pack_block((features, starts, children, weights), self.storage, self._bits), biases]
 
-    with progress.step("training classifiers", total=tree.n_slots, unit="classifiers") as advance:
-        return run(train, tasks, threads=threads, size=lambda task: task.work, done=lambda i: advance(tasks[i].count))
+    def _keep(self, task: Task, block: list[Array]) -> None:
+        work = task.work
+        work.blocks[task.place] = block
+        work.missing -= 1
+        if work.missing:
+            return
+        work.routes = None  # a segment's rows and blocks go as soon as nobody needs them
+        segment = Segment.of_blocks(work.first, work.last, work.blocks)
+        work.blocks = []
+        kept = self.shelf.put(_name(work.first, work.last), segment.arrays)
+        self._finished[work.first] = Segment(work.first, work.last, kept)
+        if math.isfinite(self.room):
+            del segment
+            give_back()
+        if work.last == self.levels[work.level][-1][1]:
+            progress.note(f"trained level {work.level + 1} of {len(self.levels)}")
+
+
+def _name(first: int, last: int) -> str:
+    return f"nodes{first}to{last}"
+
+
+def scratch_bytes(rows: Any, nonzeros: Any, width: Any) -> Any:
+    """Bytes that training one block takes while it runs, by its rows, their non-zeros and the features they may have.
+
+    A copy of the rows (8 a non-zero), and 16 lanes of weights a feature and of dual variables a row.
+    """
+    lanes = 16 * 4
+    return 8 * nonzeros + (lanes + 24) * rows + (lanes + 24) * np.minimum(nonzeros, width)

@@ -1,0 +1,250 @@
+"""What a training will take, before it begins: memory, size of the model, classifiers, visits.
+
+Counted where counting is cheap, sampled where it is not, and calibrated on real data where nothing else helps: after
+pruning at 0.1 a label keeps about as many weights as its rows have different features, somewhat fewer for rare labels.
+The memory of the interpreter and of whatever else the process holds is not part of it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from ..checks import size_text
+from ..index import FlatTree, Index, LabelTree
+from ..parallel import thread_count
+from ..types import Csr, Int32, Int64
+from .segments import MAX_BLOCK, MAX_SEGMENT
+from .training import scratch_bytes
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+SAMPLE = 256  # labels looked at
+SAMPLE_NONZEROS = 1_000_000
+KEPT = 0.6  # weights a classifier keeps, as a share of the features of its positive rows
+USED = 0.6  # features a node keeps weights for, as a share of those that so many random rows would have
+TOGETHER = 0.5  # alike labels share nodes: how much of the scatter of a random tree is left
+PACKING = 1.5  # while arrays are joined, the largest of them is there twice
+ENTRY = {"float32": 5, "float16": 3, "int8": 2}  # bytes of a weight with its child
+FEATURE = 6  # bytes of a feature in a block, its share of a bucket included
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Bytes and counts; `model_bytes` is what is usual, `model_bytes_at_most` what no pruning would give."""
+
+    rows: int
+    features: int
+    labels: int
+    classifiers: int
+    visits: int  # rows × nodes they are trained at
+    model_bytes: int
+    model_bytes_at_most: int
+    matrices_bytes: int  # X and Y themselves
+    placing_bytes: int  # label vectors, while the tree is built
+    routes_bytes: int
+    scratch_bytes: int  # nodes that are worked on at once
+    largest_scratch_bytes: int  # the largest of them
+    segment_bytes: int  # weights that are in memory even if finished ones go to disk
+    weights_bytes: int  # weights while they wait and are packed
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most that is in use at once."""
+        training = self.routes_bytes + self.scratch_bytes + self.weights_bytes
+        return self.matrices_bytes + max(self.placing_bytes, training)
+
+    @property
+    def least_bytes(self) -> int:
+        """The same if nodes wait for each other and finished weights go to disk."""
+        training = self.routes_bytes + self.largest_scratch_bytes + self.segment_bytes
+        return self.matrices_bytes + max(self.placing_bytes, training)
+
+    def to_dict(self) -> dict[str, int]:
+        """For JSON."""
+        return {**asdict(self), "peak_bytes": self.peak_bytes, "least_bytes": self.least_bytes}
+
+    def render(self) -> RenderableType:
+        """A few lines for people."""
+        from rich.text import Text
+
+        return Text(str(self))
+
+    def __str__(self) -> str:
+        return (
+            f"expected: {self.classifiers:,} classifiers, {self.visits:,} visits of rows to nodes; "
+            f"memory about {size_text(self.peak_bytes)} (the data itself {size_text(self.matrices_bytes)}); "
+            f"model about {size_text(self.model_bytes)}, unpruned {size_text(self.model_bytes_at_most)} at most"
+        )
+
+
+class Habits(Protocol):
+    """What of a model's parameters matters for its size."""
+
+    index: Index
+    negatives: str
+    negative_beam: int
+    prune: float
+    max_weights: int | None
+    n_trees: int
+    storage: str
+    threads: int | None
+
+
+def estimate(X: Csr, Y: Csr, habits: Habits, tree: LabelTree | None = None) -> Estimate:
+    """From the data and, before there is a tree, from the shape that the index builder will give it."""
+    n_rows, n_features, n_labels = int(X.shape[0]), int(X.shape[1]), int(Y.shape[1])
+    nodes = [len(level) for level in tree.levels()] if tree is not None else expected_shape(habits.index, n_labels)
+    labels_a_row, nonzeros_a_row = np.diff(Y.indptr), X.nnz / max(1, n_rows)
+    curve = _FeatureCurve(X)
+    label_features = _label_features(X, Y)
+    kept_share = KEPT * (0.1 / habits.prune) ** 0.7 if habits.prune else math.inf
+
+    visits, weights, weights_at_most, features = 0.0, 0.0, 0.0, 0.0
+    scratch: list[tuple[float, int]] = []  # bytes of a node's block, how many of that size
+    widest_level = 0.0
+    for depth, n_nodes in enumerate(nodes):
+        here = _visits(labels_a_row, n_nodes, habits) if n_nodes > 1 else float(n_rows)
+        n_children = nodes[depth + 1] if depth + 1 < len(nodes) else n_labels
+        of_labels = depth + 1 == len(nodes)
+        rows = here / n_nodes
+        width = curve.distinct(rows * nonzeros_a_row)
+        children = n_children / n_nodes
+        positives = int(Y.nnz) / n_labels if of_labels else _visits(labels_a_row, n_children, None) / n_children
+        own = label_features / n_labels if of_labels else curve.distinct(positives * nonzeros_a_row)
+        kept = min(width, kept_share * own, habits.max_weights or math.inf)
+        visits += here
+        weights += kept * n_children
+        weights_at_most += min(width, habits.max_weights or math.inf) * n_children
+        features += min(USED * width, kept * children) * n_nodes * max(1.0, children / MAX_BLOCK)
+        blocks = max(1, math.ceil(children / MAX_BLOCK))
+        entries = 24 * kept * min(children, MAX_BLOCK)  # collected before they are sorted by feature
+        scratch.append((float(scratch_bytes(rows, rows * nonzeros_a_row, width)) + entries, n_nodes * blocks))
+        widest_level = max(widest_level, here)
+
+    entry = ENTRY[habits.storage]
+    one_model = weights * entry + features * FEATURE
+    at_most = weights_at_most * entry + features / USED * FEATURE
+    waiting = sum(nodes) * 1500  # small arrays as objects
+    n_classifiers = n_labels + sum(nodes) - 1
+    segment = one_model * min(1.0, 2 * MAX_SEGMENT / n_classifiers)  # one begins before the last has ended
+    threads = thread_count(habits.threads)
+    beams = 16 * n_rows * habits.negative_beam if habits.negatives != "teacher" else 0
+    return Estimate(
+        rows=n_rows,
+        features=n_features,
+        labels=n_labels,
+        classifiers=n_classifiers * habits.n_trees,
+        visits=int(visits) * habits.n_trees,
+        model_bytes=int(one_model) * habits.n_trees,
+        model_bytes_at_most=int(max(at_most, one_model)) * habits.n_trees,
+        matrices_bytes=_bytes_of(X) + _bytes_of(Y),
+        placing_bytes=0 if isinstance(habits.index, FlatTree) else int(_placing(Y, label_features)),
+        routes_bytes=int(40 * widest_level + beams),
+        scratch_bytes=int(_largest(scratch, threads) + 4 * n_features * threads),
+        largest_scratch_bytes=int(max(size for size, _ in scratch) + 4 * n_features * threads),
+        segment_bytes=int(PACKING * segment + waiting),
+        weights_bytes=int((habits.n_trees - 1 + PACKING) * one_model + waiting),
+    )
+
+
+def expected_shape(index: Index, n_labels: int) -> list[int]:
+    """Nodes of each level, as the builder's parameters say; a guess for builders that only the data decides."""
+    if isinstance(index, FlatTree):
+        return [1]
+    arity = int(getattr(index, "arity", 0) or 16)
+    leaf = int(getattr(index, "max_leaf", 0) or 100)
+    bits = max(0, math.ceil(math.log2(n_labels / leaf)))
+    n_levels = math.ceil(bits / max(1, int(math.log2(arity))))
+    return [1, *(min(n_labels, 2 ** math.ceil(bits * (i + 1) / n_levels)) for i in range(n_levels))]
+
+
+def _visits(labels_a_row: Int64, n_nodes: int, habits: Habits | None) -> float:
+    """Rows × nodes of a level: between one node a row (all its labels together) and what chance would scatter."""
+    labelled = float(np.count_nonzero(labels_a_row))
+    scattered = float((n_nodes * -np.expm1(labels_a_row * np.log1p(-1 / n_nodes))).sum()) if n_nodes > 1 else labelled
+    teacher = labelled + TOGETHER * max(0.0, scattered - labelled)
+    if habits is None or habits.negatives == "teacher":
+        return teacher
+    matcher = float(len(labels_a_row) * min(habits.negative_beam, n_nodes))
+    return matcher if habits.negatives == "matcher" else min(teacher / 4 + matcher, len(labels_a_row) * n_nodes)
+
+
+def _placing(Y: Csr, label_features: float) -> float:
+    """Labels × rows, and the labels' vectors, which are there twice while their parts are joined."""
+    return 24 * int(Y.nnz) + 16 * int(Y.shape[1]) + 2 * 8 * label_features
+
+
+def _label_features(X: Csr, Y: Csr) -> float:
+    """Different features of each label's rows, summed over all labels; by a sample, denser among frequent ones."""
+    counts = np.bincount(Y.indices, minlength=int(Y.shape[1]))
+    used = np.argsort(counts, kind="stable")[np.count_nonzero(counts == 0) :]
+    if not len(used):
+        return 0.0
+    ranks = np.unique(np.geomspace(1, len(used), min(SAMPLE, len(used))).astype(np.int64))  # 1: the most frequent
+    looked = used[len(used) - ranks]
+    place = np.full(int(Y.shape[1]), -1)
+    place[looked] = np.arange(len(looked))
+    entries = np.flatnonzero(place[Y.indices] >= 0)
+    rows = np.searchsorted(Y.indptr, entries, side="right") - 1
+    order = np.argsort(place[Y.indices[entries]], kind="stable")
+    rows, sizes = rows[order], counts[looked]
+    found = [_distinct(X, rows[end - size : end]) for size, end in zip(sizes, np.cumsum(sizes), strict=True)]
+    return float(np.interp(np.log(np.arange(1, len(used) + 1)), np.log(ranks), found).sum())
+
+
+def _distinct(X: Csr, rows: Int64) -> int:
+    """Different features of some rows; a label of very many rows is looked at in part, which is nearly all."""
+    if len(rows) > 20_000:
+        rows = rows[:: len(rows) // 20_000 + 1]
+    return len(np.unique(_columns(X, rows)))
+
+
+def _columns(X: Csr, rows: Int64) -> Int32:
+    """The feature ids of some rows, one row after another (SciPy would copy the whole matrix to unify its indices)."""
+    counts = np.diff(X.indptr)[rows]
+    inside = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    found: Int32 = X.indices[np.repeat(X.indptr[rows], counts) + inside]
+    return found
+
+
+class _FeatureCurve:
+    """How many different features a set of rows has, by its number of non-zeros (as Heaps' law has it for words)."""
+
+    def __init__(self, X: Csr) -> None:
+        n_rows = int(X.shape[0])
+        step = max(1, math.ceil(int(X.nnz) / SAMPLE_NONZEROS))
+        # A walk with a fixed odd stride visits rows in an order without neighbours, the same every time.
+        stride = next((s for s in range(int(n_rows * 0.618) | 1, n_rows + 2) if math.gcd(s, n_rows) == 1), 1)
+        rows = (np.arange(0, n_rows, step) * stride) % max(1, n_rows)
+        ids = _columns(X, rows)
+        self.firsts = np.sort(np.unique(ids, return_index=True)[1])  # after how many non-zeros each feature is new
+        self.sampled, self.width = len(ids), int(X.shape[1])
+
+    def distinct(self, nonzeros: float) -> float:
+        """Different features among so many non-zeros."""
+        if nonzeros <= self.sampled:
+            return float(np.searchsorted(self.firsts, nonzeros))
+        if not self.sampled:
+            return 0.0
+        half = max(1, int(np.searchsorted(self.firsts, self.sampled / 2)))
+        growth = math.log2(max(1.0, len(self.firsts) / half))  # exponent of the last doubling
+        return float(min(self.width, len(self.firsts) * (nonzeros / self.sampled) ** growth))
+
+
+def _largest(sizes: list[tuple[float, int]], count: int) -> float:
+    """Sum of the `count` largest."""
+    total = 0.0
+    for size, there in sorted(sizes, reverse=True):
+        taken = min(count, there)
+        total += taken * size
+        count -= taken
+    return total
+
+
+def _bytes_of(matrix: Csr) -> int:
+    return int(matrix.indptr.nbytes + matrix.indices.nbytes + matrix.data.nbytes)

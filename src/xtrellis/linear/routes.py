@@ -1,0 +1,99 @@
+"""Which rows each node is trained on: by the labels of the rows, by what search reaches, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._native import linear as native
+from .._native import search as native_search
+from ..index import LabelTree
+from ..parallel import run, spans, thread_count
+from ..types import Csr, Float32, Int32, Int64
+from .packed import STORAGES, TRANSFORMS, block_offsets
+from .segments import Segment, key_bits
+
+NEGATIVES = ("teacher", "matcher", "both")
+CHUNK = 8192  # rows that share a walk over a level's nodes
+
+_NOTHING = np.empty(0, np.int64), np.empty(0, np.int32)
+
+
+@dataclass(frozen=True)
+class Routes:
+    """The rows of the nodes first .. last, and which children of their node they belong to."""
+
+    first: int
+    node_offsets: Int64  # rows of node first + v: rows[node_offsets[v] : node_offsets[v + 1]]
+    rows: Int32
+    positive_offsets: Int64  # aligned with rows
+    positives: Int32  # children, numbered within their node
+
+    @classmethod
+    def of_nodes(
+        cls, Y: Csr, tree: LabelTree, first: int, last: int, *, teacher: bool = True, reached: Beams | None = None
+    ) -> Routes:
+        """Routes of a run of nodes of one level; all rows visit the root.
+
+        With `teacher`, a row visits the nodes above its labels; with `reached`, those that search holds; or both.
+        """
+        label_offsets, label_slots = tree.label_slots
+        held_offsets, held_nodes = (reached.offsets, reached.nodes) if reached is not None else _NOTHING
+        return cls(first, *native.route(
+            Y.indptr, Y.indices, tree.offsets, tree.owner, tree.node_slot, label_offsets, label_slots,
+            first=first, last=last, teacher=teacher, reached_offsets=held_offsets, reached_nodes=held_nodes,
+        ))  # fmt: skip
+
+    def span(self, node: int) -> tuple[int, int]:
+        """Where the rows of a node lie."""
+        return int(self.node_offsets[node - self.first]), int(self.node_offsets[node - self.first + 1])
+
+
+@dataclass(frozen=True)
+class Beams:
+    """The nodes of one level that search holds for every training row, with the logarithms of their scores."""
+
+    offsets: Int64
+    nodes: Int32  # ascending within a row
+    scores: Float32
+
+    @classmethod
+    def at_root(cls, n_rows: int) -> Beams:
+        """Where every search begins."""
+        return cls(np.arange(n_rows + 1), np.zeros(n_rows, np.int32), np.zeros(n_rows, np.float32))
+
+    def descend(
+        self,
+        X: Csr,
+        tree: LabelTree,
+        level: Sequence[Segment],
+        *,
+        transform: str,
+        storage: str,
+        beam: int,
+        threads: int | None,
+    ) -> Beams:
+        """The nodes held on the next level, by the trained classifiers of this one (all its segments)."""
+        found = Segment.join(level)
+        first, last = found.first, found.last
+        slots = slice(int(tree.offsets[first]), int(tree.offsets[last]))
+        blocks = block_offsets(tree)[first : last + 1]
+        packed = native_search.Packed(
+            offsets=tree.offsets[first : last + 1] - slots.start, children=tree.children[slots], labels=tree.n_labels,
+            copies=False, block_offsets=blocks - blocks[0], **found.arrays,
+            storage=STORAGES[storage], bits=key_bits(int(X.shape[1])), transform=TRANSFORMS[transform],
+        )  # fmt: skip
+        n = int(X.shape[0])
+        workers = thread_count(threads)
+        pieces = spans(n, max(workers, -(-n // CHUNK)), at_least=64)
+
+        def part(span: tuple[int, int]) -> tuple[Int64, Int32, Float32]:
+            args = (X.indptr, X.indices, X.data, X.shape[1], *span)
+            return native_search.reach(packed, first, *args, self.offsets, self.nodes, self.scores, beam)
+
+        parts = run(part, pieces, threads=workers)
+        shift = np.cumsum([0, *(p[0][-1] for p in parts)])
+        offsets = np.concatenate([[0], *(p[0][1:] + s for p, s in zip(parts, shift, strict=False))]).astype(np.int64)
+        return Beams(offsets, np.concatenate([p[1] for p in parts]), np.concatenate([p[2] for p in parts]))
