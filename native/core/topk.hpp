@@ -15,9 +15,13 @@ struct Scored {
 };
 
 // True if a is a better answer than b. A total order for distinct labels, so results never depend on arrival order.
-inline bool better(const Scored& a, const Scored& b) {
-    return a.score > b.score || (a.score == b.score && a.label < b.label);
-}
+// An object, not a function: the standard algorithms inline it.
+struct Better {
+    bool operator()(const Scored& a, const Scored& b) const {
+        return a.score > b.score || (a.score == b.score && a.label < b.label);
+    }
+};
+constexpr Better better;
 
 // Keeps the best k; the worst kept one sits on top of the heap. O(log k) a better newcomer, O(1) otherwise.
 class TopKHeap {

@@ -47,7 +47,7 @@ XTRELLIS_INLINE void batch(const Model& m, const Csr& X, Offset first, Offset la
             const Offset slot = m.tree.offsets[node], children = m.tree.offsets[node + 1] - slot;
             for (Offset done = 0; done < children; done += max_block) {
                 const Offset size = std::min<Offset>(max_block, children - done);
-                table.open(Block<Value>(m.weights, m.weights.block_offsets[node] + done / max_block), size);
+                table.open(Block<Value>(m.weights, m.weights.block_offsets[node] + done / max_block), size, end - begin);
                 const float* biases = m.weights.biases + slot + done;
                 for (std::size_t i = begin; i < end; ++i) {
                     const auto q = static_cast<std::size_t>(sorted[i].query);
@@ -74,15 +74,21 @@ XTRELLIS_INLINE void batch(const Model& m, const Csr& X, Offset first, Offset la
 template <class Value>
 XTRELLIS_INLINE void single(const Model& m, const SparseRow& x, const Request& request, Id* labels, float* scores) {
     thread_local std::vector<Scored> level, reached;
+    thread_local std::vector<std::uint32_t> scattered;
     thread_local TopKHeap heap;
+    scatter_all(x, m.weights.bits, scattered);
     heap.reset(static_cast<std::size_t>(request.k));
     float margins[max_block];
     level.assign(1, {0.0f, 0});
     while (!level.empty()) {
         reached.clear();
-        for (const Scored& v : level) {
+        for (std::size_t i = 0; i < level.size(); ++i) {
+            const Scored v = level[i];
             if (hopeless(heap, v.score)) break;  // the rest of the level is no better
-            evaluate<Value>(m, v.label, x, margins, [&](Offset slot, Offset size) {
+            if (i == 0) fetch<Value>(m, v.label, scattered, false);
+            if (i + 1 < level.size()) fetch<Value>(m, level[i + 1].label, scattered, i == 0);
+            if (i + 2 < level.size()) fetch<Value>(m, level[i + 2].label, scattered, true);
+            evaluate<Value>(m, v.label, x, scattered, margins, [&](Offset slot, Offset size) {
                 judge(m, request, slot, size, v.score, margins, heap, [&](Scored s) { reached.push_back(s); });
             });
         }

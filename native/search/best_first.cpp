@@ -19,7 +19,9 @@ template <class Value>
 XTRELLIS_INLINE Offset walk(const Model& m, const SparseRow& x, const Request& request, Id* labels, float* scores) {
     thread_local std::vector<Reached> queue;
     thread_local std::vector<Id> expanded;  // nodes of each depth, for the beam
+    thread_local std::vector<std::uint32_t> scattered;
     thread_local TopKHeap heap;
+    scatter_all(x, m.weights.bits, scattered);
     heap.reset(static_cast<std::size_t>(request.k));
     queue.assign(1, {0.0f, 0, 0});
     expanded.clear();
@@ -35,7 +37,9 @@ XTRELLIS_INLINE Offset walk(const Model& m, const SparseRow& x, const Request& r
             if (expanded[static_cast<std::size_t>(best.depth)]++ >= request.beam) continue;
         }
         ++nodes;
-        evaluate<Value>(m, best.node, x, margins, [&](Offset slot, Offset size) {
+        fetch<Value>(m, best.node, scattered, false);
+        if (!queue.empty()) fetch<Value>(m, queue.front().node, scattered, true);  // likely the next one
+        evaluate<Value>(m, best.node, x, scattered, margins, [&](Offset slot, Offset size) {
             judge(m, request, slot, size, best.score, margins, heap, [&](Scored s) {
                 queue.push_back({s.score, s.label, best.depth + 1});
                 std::push_heap(queue.begin(), queue.end(), later);

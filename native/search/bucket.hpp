@@ -9,6 +9,10 @@
 #include <cstdint>
 #include <cstring>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include "core/dispatch.hpp"
 #include "search/model.hpp"
 
@@ -19,6 +23,18 @@ XTRELLIS_INLINE T read(const std::uint8_t* at) {
     T value;
     std::memcpy(&value, at, sizeof value);
     return value;
+}
+
+// Two bits for each of the eight keys at `at` that equals `wanted`.
+XTRELLIS_INLINE std::uint32_t equal_keys(const std::uint8_t* at, std::uint16_t wanted) {
+#if defined(__SSE2__)
+    const __m128i keys = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    return static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi16(keys, _mm_set1_epi16(static_cast<std::int16_t>(wanted)))));
+#else
+    std::uint32_t equal = 0;
+    for (int i = 0; i < 8; ++i) equal |= (read<std::uint16_t>(at + 2 * i) == wanted ? 3u : 0u) << (2 * i);
+    return equal;
+#endif
 }
 
 // The entries of one feature.
@@ -55,13 +71,9 @@ struct Bucket {
     }
     // The row with this key, eight keys at a time; `rows` if there is none.
     XTRELLIS_INLINE std::uint32_t find(std::uint16_t wanted) const {
-        typedef std::uint16_t Keys __attribute__((vector_size(16)));
         for (std::uint32_t row = 0; row < rows; row += 8) {
-            const auto equal = read<Keys>(begin + 2 + 2 * row) == wanted;
-            std::uint64_t half[2];
-            std::memcpy(half, &equal, sizeof half);
-            if ((half[0] | half[1]) == 0) continue;
-            return std::min(rows, row + static_cast<std::uint32_t>(half[0] ? std::countr_zero(half[0]) / 16 : 4 + std::countr_zero(half[1]) / 16));
+            const std::uint32_t equal = equal_keys(begin + 2 + 2 * row, wanted);
+            if (equal) return std::min(rows, row + static_cast<std::uint32_t>(std::countr_zero(equal)) / 2);
         }
         return rows;
     }

@@ -14,6 +14,8 @@ XTRELLIS_INLINE void score_given(const Model& m, const Places& places, const Spa
     thread_local std::vector<Id> nodes;
     thread_local std::vector<float> slot_scores;  // of the evaluated nodes' slots, node after node
     thread_local std::vector<Offset> begins;
+    thread_local std::vector<std::uint32_t> scattered;
+    scatter_all(x, m.weights.bits, scattered);
     nodes.clear();
     for (const Id label : labels) {
         for (Offset c = places.label_offsets[label]; c < places.label_offsets[label + 1]; ++c) {
@@ -33,7 +35,8 @@ XTRELLIS_INLINE void score_given(const Model& m, const Places& places, const Spa
     for (const Id node : nodes) {
         const float above = node == 0 ? 0.0f : score_of(places.node_slot[node]);
         begins.push_back(static_cast<Offset>(slot_scores.size()));
-        evaluate<Value>(m, node, x, margins, [&](Offset, Offset size) {
+        fetch<Value>(m, node, scattered, false);
+        evaluate<Value>(m, node, x, scattered, margins, [&](Offset, Offset size) {
             for (Offset c = 0; c < size; ++c) slot_scores.push_back(above + log_score(m.transform, margins[c]));
         });
     }

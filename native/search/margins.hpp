@@ -9,47 +9,82 @@
 
 namespace xtrellis::search {
 
-// One query at one block. In steps, so that the memory of many look-ups is fetched at once instead of one after another.
+// The scattered ids of a query's features, worked out once for all blocks.
+inline void scatter_all(const SparseRow& x, int bits, std::vector<std::uint32_t>& scattered) {
+    scattered.resize(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) scattered[i] = scatter(x.ids[i], bits);
+}
+
+// A model is larger than the caches near the core, and a look-up waits for two reads, one after the other. These ask for
+// them beforehand: first for where the buckets are, and when that has arrived, for the buckets.
 template <class Value>
-XTRELLIS_INLINE void add_by_search(const Block<Value>& block, int bits, const SparseRow& x, float* margins) {
-    constexpr std::size_t step = 32;
-    std::uint32_t scattered[step];
-    Bucket<Value> buckets[step];
+XTRELLIS_INLINE void fetch_places(const Block<Value>& block, const std::vector<std::uint32_t>& scattered) {
+    for (const std::uint32_t id : scattered) __builtin_prefetch(block.buckets + block.bucket_of(id));
+}
+template <class Value>
+XTRELLIS_INLINE void fetch_buckets(const Block<Value>& block, const std::vector<std::uint32_t>& scattered) {
+    for (const std::uint32_t id : scattered) {
+        __builtin_prefetch(block.bytes + block.buckets[block.bucket_of(id)]);
+    }
+}
+
+// Add one feature's entries. A row that has all children needs no list.
+template <class Value>
+XTRELLIS_INLINE void add_entries(const Entries<Value>& entries, Offset children, float value, float* margins) {
+    const std::uint32_t count = entries.count;
+    if (count == static_cast<std::uint32_t>(children)) {
+        for (std::uint32_t e = 0; e < count; ++e) margins[e] += value * entries.value(e);
+        return;
+    }
+    std::uint32_t e = 0;
+    for (; e + 2 <= count; e += 2) {
+        const float first = value * entries.value(e), second = value * entries.value(e + 1);
+        margins[entries.children[e]] += first;
+        margins[entries.children[e + 1]] += second;
+    }
+    if (e < count) margins[entries.children[e]] += value * entries.value(e);
+}
+
+// One query at one block: all look-ups, then all sums, so that what was found is on its way meanwhile.
+template <class Value>
+XTRELLIS_INLINE void add_by_search(const Block<Value>& block, Offset children, const SparseRow& x, const std::vector<std::uint32_t>& scattered, float* margins) {
+    constexpr std::size_t step = 64;
     Entries<Value> found[step];
     for (std::size_t from = 0; from < x.size(); from += step) {
         const std::size_t n = std::min(step, x.size() - from);
         for (std::size_t i = 0; i < n; ++i) {
-            scattered[i] = scatter(x.ids[from + i], bits);
-            __builtin_prefetch(block.bytes + block.buckets[block.bucket_of(scattered[i])]);
-        }
-        for (std::size_t i = 0; i < n; ++i) buckets[i] = block[block.bucket_of(scattered[i])];
-        for (std::size_t i = 0; i < n; ++i) {
-            const std::uint32_t row = buckets[i].find(block.key_of(scattered[i]));
-            found[i] = row < buckets[i].rows ? buckets[i][row] : Entries<Value>{};
+            const std::uint32_t id = scattered[from + i];
+            const Bucket<Value> bucket = block[block.bucket_of(id)];
+            const std::uint32_t row = bucket.find(block.key_of(id));
+            found[i] = row < bucket.rows ? bucket[row] : Entries<Value>{};
+            __builtin_prefetch(found[i].children);
             __builtin_prefetch(found[i].values);
         }
-        for (std::size_t i = 0; i < n; ++i) {
-            const float value = block.scale * x.values[from + i];
-            for (std::uint32_t e = 0; e < found[i].count; ++e) margins[found[i].children[e]] += value * found[i].value(e);
-        }
+        for (std::size_t i = 0; i < n; ++i) add_entries(found[i], children, block.scale * x.values[from + i], margins);
     }
 }
 
 // Many queries at one block: it is unpacked once, and the place of each feature written into a table as long as the
-// feature space; then every look-up is one load. Blocks of few children are laid out dense, so that a look-up adds one
-// vector and asks nothing: absent features point to a row of zeros.
+// feature space; then every look-up is one load. If enough queries share the work, the block is laid out dense, so that
+// a look-up adds whole vectors and asks nothing: absent features point to a row of zeros.
 class BlockTable {
 public:
-    static constexpr Offset dense_children = 16;
-
     explicit BlockTable(int bits) : places_(std::size_t{1} << bits, Place{0, 0}) {}
 
+    // How many lanes a dense row has, or 0 to stay sparse: filling must cost less than what branches would.
+    static int dense_lanes(std::size_t rows, Offset children, std::size_t queries) {
+        if (children <= 8) return 8;
+        const Offset lanes = (children + 15) / 16 * 16;
+        return lanes <= 128 && (lanes == 16 || queries * 4096 >= rows * static_cast<std::size_t>(lanes)) ? static_cast<int>(lanes) : 0;
+    }
+
     template <class Value>
-    XTRELLIS_INLINE void open(const Block<Value>& block, Offset children) {
+    XTRELLIS_INLINE void open(const Block<Value>& block, Offset children, std::size_t queries) {
         scale_ = block.scale;
-        dense_ = children <= 8 ? 8 : children <= dense_children ? 16 : 0;
-        // Room for whatever the bytes can hold, so that unpacking asks nothing.
-        opened_.resize(block.size / 4 + 1);
+        std::size_t n_rows = 0;
+        for (std::uint32_t j = 0; j < block.count; ++j) n_rows += block[j].rows;
+        dense_ = dense_lanes(n_rows, children, queries);
+        opened_.resize(n_rows);
         if (dense_) values_.assign((opened_.size() + 1) * static_cast<std::size_t>(dense_), 0.0f);
         else if (children_.size() < block.size) children_.resize(block.size);
         if (values_.size() < block.size) values_.resize(block.size);
@@ -64,7 +99,7 @@ public:
                 places_[id].begin = static_cast<std::uint32_t>(at);
                 if (dense_) {
                     for (std::uint32_t e = 0; e < entries.count; ++e) {
-                        values_[at + (entries.children[e] & (dense_ - 1u))] = entries.value(e);
+                        if (entries.children[e] < dense_) values_[at + entries.children[e]] = entries.value(e);
                     }
                     at += static_cast<std::size_t>(dense_);
                 } else {
@@ -85,8 +120,18 @@ public:
     }
     // `scattered` are the scattered ids of the query's features.
     XTRELLIS_INLINE void add(const SparseRow& x, const std::uint32_t* scattered, float* margins) const {
-        if (dense_ == 8) return add_dense<8>(x, scattered, margins);
-        if (dense_ == 16) return add_dense<16>(x, scattered, margins);
+        switch (dense_) {
+            case 8: return add_dense<8, 1>(x, scattered, margins);
+            case 16: return add_dense<16, 1>(x, scattered, margins);
+            case 32: return add_dense<16, 2>(x, scattered, margins);
+            case 48: return add_dense<16, 3>(x, scattered, margins);
+            case 64: return add_dense<16, 4>(x, scattered, margins);
+            case 80: return add_dense<16, 5>(x, scattered, margins);
+            case 96: return add_dense<16, 6>(x, scattered, margins);
+            case 112: return add_dense<16, 7>(x, scattered, margins);
+            case 128: return add_dense<16, 8>(x, scattered, margins);
+            default: break;
+        }
         const std::uint8_t* children = children_.data();
         const float* values = values_.data();
         for (std::size_t i = 0; i < x.size(); ++i) {
@@ -100,13 +145,16 @@ private:
     struct Place {
         std::uint32_t begin, end;
     };
-    template <int N>
+    template <int N, int K>
     XTRELLIS_INLINE void add_dense(const SparseRow& x, const std::uint32_t* scattered, float* margins) const {
-        auto sum = Lanes<N>::load(margins);
+        typename Lanes<N>::Floats sums[K];
+        for (int k = 0; k < K; ++k) sums[k] = Lanes<N>::load(margins + k * N);
         for (std::size_t i = 0; i < x.size(); ++i) {
-            sum += (scale_ * x.values[i]) * Lanes<N>::load(values_.data() + places_[scattered[i]].begin);
+            const float value = scale_ * x.values[i];
+            const float* row = values_.data() + places_[scattered[i]].begin;
+            for (int k = 0; k < K; ++k) sums[k] += value * Lanes<N>::load(row + k * N);
         }
-        Lanes<N>::store(margins, sum);
+        for (int k = 0; k < K; ++k) Lanes<N>::store(margins + k * N, sums[k]);
     }
     std::vector<Place> places_;
     std::vector<std::uint32_t> opened_;

@@ -55,7 +55,7 @@ XTRELLIS_INLINE Beams reach_stored(const Model& level, Id first_node, const Csr&
             const Id* children = level.tree.children + slots + done;
             if (std::none_of(children, children + size, [](Id child) { return child >= 0; })) continue;
             const float* biases = level.weights.biases + slots + done;
-            table.open(Block<Value>(level.weights, level.weights.block_offsets[node] + done / max_block), size);
+            table.open(Block<Value>(level.weights, level.weights.block_offsets[node] + done / max_block), size, begin[v + 1] - begin[v]);
             for (std::size_t h = begin[v]; h < begin[v + 1]; ++h) {
                 std::copy(biases, biases + size, margins);
                 const Offset row = first + holders[h].row;

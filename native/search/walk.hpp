@@ -48,16 +48,24 @@ XTRELLIS_INLINE void judge(const Model& m, const Request& request, Offset first,
 
 // All children of one node for one query.
 template <class Value, class Use>
-XTRELLIS_INLINE void evaluate(const Model& m, Id node, const SparseRow& x, float* margins, Use&& use) {
+XTRELLIS_INLINE void evaluate(const Model& m, Id node, const SparseRow& x, const std::vector<std::uint32_t>& scattered, float* margins, Use&& use) {
     const Offset slot = m.tree.offsets[node], children = m.tree.offsets[node + 1] - slot;
     for (Offset done = 0; done < children; done += max_block) {
         const Offset size = std::min<Offset>(max_block, children - done);
         const Block<Value> block(m.weights, m.weights.block_offsets[node] + done / max_block);
         const float* biases = m.weights.biases + slot + done;
         std::copy(biases, biases + size, margins);
-        add_by_search(block, m.weights.bits, x, margins);
+        add_by_search(block, size, x, scattered, margins);
         use(slot + done, size);
     }
+}
+
+// Ask for the memory of a node before it is evaluated; of a wide node, only for its first block.
+template <class Value>
+XTRELLIS_INLINE void fetch(const Model& m, Id node, const std::vector<std::uint32_t>& scattered, bool places_only) {
+    const Block<Value> block(m.weights, m.weights.block_offsets[node]);
+    if (places_only) fetch_places(block, scattered);
+    else fetch_buckets(block, scattered);
 }
 
 inline void keep_best(std::vector<Scored>& nodes, Id beam) {

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..checks import size_text
 from ..index import FlatTree, Index, LabelTree
+from ..index.balanced import level_depths
 from ..parallel import thread_count
 from ..types import Csr, Int32, Int64
 from .segments import MAX_BLOCK, MAX_SEGMENT
@@ -159,8 +160,7 @@ def expected_shape(index: Index, n_labels: int) -> list[int]:
     arity = int(getattr(index, "arity", 0) or 16)
     leaf = int(getattr(index, "max_leaf", 0) or 100)
     bits = max(0, math.ceil(math.log2(n_labels / leaf)))
-    n_levels = math.ceil(bits / max(1, int(math.log2(arity))))
-    return [1, *(min(n_labels, 2 ** math.ceil(bits * (i + 1) / n_levels)) for i in range(n_levels))]
+    return [min(n_labels, 2**depth) for depth in level_depths(bits, arity)]
 
 
 def _visits(labels_a_row: Int64, n_nodes: int, habits: Habits | None) -> float:
