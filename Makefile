@@ -26,6 +26,7 @@ types: $(VENV)/lint
 
 # Kernels under AddressSanitizer and UndefinedBehaviorSanitizer.
 asan: $(VENV)/tools
+	@mkdir -p build
 	$(BIN)/cmake -S . -B build/asan -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DCMAKE_BUILD_TYPE=Debug > build/asan.log 2>&1 || (cat build/asan.log; exit 1)
 	$(BIN)/cmake --build build/asan
 	$(BIN)/ctest --test-dir build/asan --output-on-failure
