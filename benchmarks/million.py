@@ -79,7 +79,7 @@ def run(args: argparse.Namespace, answer: Any) -> None:
             "labels": args.labels, "rows": args.rows, "threads": args.threads, "seed": 0, "tree": repr(model.tree),
             "train_seconds": round(taken, 1), "peak_gb": round(peak, 3), "data_gb": round(with_data, 3),
             "steps": {title: round(seconds, 1) for title, seconds in clock.steps.items()},
-            "save_seconds": round(saved, 1), "model_gb": round(size / 1e9, 3), "weights": model.trees[0].n_weights,
+            "save_seconds": round(saved, 1), "model_gb": round(size / 1e9, 3),
             "batch_ms": round(predicted, 4), **{name: round(float(found[name]), 2) for name in ("P@1", "P@3", "P@5")},
         }
     )  # fmt: skip

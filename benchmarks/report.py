@@ -236,7 +236,7 @@ def million_section() -> Iterator[str]:
         f"{line['rows']:,} synthetic rows, {line['threads']} threads, weights below 0.1 dropped: trained in "
         f"{line['train_seconds'] / 60:.1f} minutes (limit {limits['minutes']:.0f}) with at most "
         f"{line['peak_gb']:.1f} GB (limit {limits['gb']:.0f}; {line['data_gb']:.1f} GB of it before training). "
-        f"{line['weights']:,} weights, {line['model_gb']:.2f} GB on disk, {line['batch_ms']:.3f} ms a row in a batch, "
+        f"{line['model_gb']:.2f} GB on disk, {line['batch_ms']:.3f} ms a row in a batch, "
         f"P@1/3/5 {line['P@1']:.1f}/{line['P@3']:.1f}/{line['P@5']:.1f}. {line['tree']}; commit {line['commit']}."
     )
     yield ""

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <exception>
 #include <span>
 #include <vector>
 
@@ -30,8 +31,18 @@ struct Compact {
 // Scratch that a thread keeps between calls: one entry a global column, all zero between calls.
 using ColumnMap = std::vector<Id>;
 
+// Holds the scratch to that promise when memory runs out in the middle.
+struct ClearOnThrow {
+    ColumnMap& scratch;
+    int before = std::uncaught_exceptions();
+    ~ClearOnThrow() {
+        if (std::uncaught_exceptions() > before) std::fill(scratch.begin(), scratch.end(), 0);
+    }
+};
+
 inline Compact compact(const Csr& matrix, std::span<const Id> rows, ColumnMap& scratch) {
     Compact out;
+    const ClearOnThrow guard{scratch};
     if (scratch.size() < static_cast<std::size_t>(matrix.columns)) scratch.resize(static_cast<std::size_t>(matrix.columns), 0);
     Offset nonzeros = 0;
     auto& seen = out.columns;

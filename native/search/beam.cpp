@@ -37,7 +37,7 @@ XTRELLIS_INLINE void batch(const Model& m, const Csr& X, Offset first, Offset la
     const Offset begin_entry = X.offsets[first];
     std::vector<std::uint32_t> scattered(static_cast<std::size_t>(X.offsets[last] - begin_entry));
     for (std::size_t i = 0; i < scattered.size(); ++i) scattered[i] = scatter(X.ids[begin_entry + static_cast<Offset>(i)], m.weights.bits);
-    float margins[max_block];
+    float margins[max_block] = {};
 
     while (!visits.empty()) {
         sort_by_node(visits, sorted, counts);
@@ -56,13 +56,15 @@ XTRELLIS_INLINE void batch(const Model& m, const Csr& X, Offset first, Offset la
                     std::copy(biases, biases + size, margins);
                     table.add(X[row], scattered.data() + (X.offsets[row] - begin_entry), margins);
                     judge(m, request, slot + done, size, sorted[i].score, margins, heaps[q], [&](Scored s) { reached[q].push_back(s); });
+                    // A wide node reaches more than will stay: cut now and then, or a chunk's candidates fill the memory.
+                    if (request.beam > 0 && reached[q].size() > 4 * static_cast<std::size_t>(request.beam) + 256) cut(reached[q], request.beam);
                 }
                 table.close();
             }
         }
         visits.clear();
         for (std::size_t q = 0; q < queries; ++q) {
-            keep_best(reached[q], request.beam);
+            cut(reached[q], request.beam);
             for (const Scored& s : reached[q]) visits.push_back({s.label, static_cast<Id>(q), s.score});
             reached[q].clear();
         }
@@ -78,7 +80,7 @@ XTRELLIS_INLINE void single(const Model& m, const SparseRow& x, const Request& r
     thread_local TopKHeap heap;
     scatter_all(x, m.weights.bits, scattered);
     heap.reset(static_cast<std::size_t>(request.k));
-    float margins[max_block];
+    float margins[max_block] = {};
     level.assign(1, {0.0f, 0});
     while (!level.empty()) {
         reached.clear();

@@ -25,7 +25,7 @@ XTRELLIS_INLINE Offset walk(const Model& m, const SparseRow& x, const Request& r
     heap.reset(static_cast<std::size_t>(request.k));
     queue.assign(1, {0.0f, 0, 0});
     expanded.clear();
-    float margins[max_block];
+    float margins[max_block] = {};
     Offset nodes = 0;
     while (!queue.empty()) {
         std::pop_heap(queue.begin(), queue.end(), later);

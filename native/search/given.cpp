@@ -31,7 +31,7 @@ XTRELLIS_INLINE void score_given(const Model& m, const Places& places, const Spa
         const auto at = static_cast<std::size_t>(std::lower_bound(nodes.begin(), nodes.end(), node) - nodes.begin());
         return slot_scores[static_cast<std::size_t>(begins[at] + slot - m.tree.offsets[node])];
     };
-    float margins[max_block];
+    float margins[max_block] = {};
     for (const Id node : nodes) {
         const float above = node == 0 ? 0.0f : score_of(places.node_slot[node]);
         begins.push_back(static_cast<Offset>(slot_scores.size()));

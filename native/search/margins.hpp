@@ -69,13 +69,16 @@ XTRELLIS_INLINE void add_by_search(const Block<Value>& block, Offset children, c
 // a look-up adds whole vectors and asks nothing: absent features point to a row of zeros.
 class BlockTable {
 public:
+    static constexpr std::size_t most_dense = std::size_t{1} << 24;  // floats: 64 MiB
+
     explicit BlockTable(int bits) : places_(std::size_t{1} << bits, Place{0, 0}) {}
 
     // How many lanes a dense row has, or 0 to stay sparse: filling must cost less than what branches would.
     static int dense_lanes(std::size_t rows, Offset children, std::size_t queries) {
-        if (children <= 8) return 8;
-        const Offset lanes = (children + 15) / 16 * 16;
-        return lanes <= 128 && (lanes == 16 || queries * 4096 >= rows * static_cast<std::size_t>(lanes)) ? static_cast<int>(lanes) : 0;
+        const Offset lanes = children <= 8 ? 8 : (children + 15) / 16 * 16;
+        const std::size_t floats = rows * static_cast<std::size_t>(lanes);
+        const bool pays = lanes <= 16 || queries * 4096 >= floats;
+        return lanes <= 128 && pays && floats <= most_dense ? static_cast<int>(lanes) : 0;
     }
 
     template <class Value>
@@ -83,18 +86,24 @@ public:
         scale_ = block.scale;
         std::size_t n_rows = 0;
         for (std::uint32_t j = 0; j < block.count; ++j) n_rows += block[j].rows;
+        n_rows = std::min(n_rows, places_.size());  // more only if the file is damaged
         dense_ = dense_lanes(n_rows, children, queries);
         opened_.resize(n_rows);
-        if (dense_) values_.assign((opened_.size() + 1) * static_cast<std::size_t>(dense_), 0.0f);
-        else if (children_.size() < block.size) children_.resize(block.size);
-        if (values_.size() < block.size) values_.resize(block.size);
+        if (dense_) {
+            values_.assign((opened_.size() + 1) * static_cast<std::size_t>(dense_), 0.0f);
+        } else {
+            const std::size_t most = block.size / (1 + sizeof(Value));
+            children_.resize(std::max(children_.size(), most));
+            values_.resize(std::max(values_.size(), most));
+        }
+        const std::size_t limit = dense_ ? values_.size() : std::min(values_.size(), children_.size());
         std::size_t rows = 0, at = static_cast<std::size_t>(dense_);
         for (std::uint32_t j = 0; j < block.count; ++j) {
             const Bucket<Value> bucket = block[j];
             for (std::uint32_t row = 0; row < bucket.rows; ++row) {
                 const auto id = static_cast<std::size_t>((static_cast<std::uint64_t>(j) << block.shift) | bucket.key(row));
                 const Entries<Value> entries = bucket[row];
-                if (id >= places_.size() || rows == opened_.size() || at + std::max<std::size_t>(entries.count, static_cast<std::size_t>(dense_)) > values_.size()) continue;
+                if (id >= places_.size() || rows == opened_.size() || at + std::max<std::size_t>(entries.count, static_cast<std::size_t>(dense_)) > limit) continue;
                 opened_[rows++] = static_cast<std::uint32_t>(id);
                 places_[id].begin = static_cast<std::uint32_t>(at);
                 if (dense_) {

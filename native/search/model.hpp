@@ -12,7 +12,8 @@ namespace xtrellis::search {
 enum class Transform : int { l2_hinge = 0, l3_hinge = 1, sigmoid = 2 };
 
 inline float log_score(Transform transform, float margin) {
-    if (transform == Transform::sigmoid) return margin >= 0 ? -std::log1p(std::exp(-margin)) : margin - std::log1p(std::exp(margin));
+    if (transform == Transform::sigmoid && margin == margin) return margin >= 0 ? -std::log1p(std::exp(-margin)) : margin - std::log1p(std::exp(margin));
+    if (margin != margin) return -INFINITY;  // sums of huge values: never the best answer
     const float gap = margin < 1 ? 1 - margin : 0;
     return transform == Transform::l3_hinge ? -gap * gap * gap : -gap * gap;
 }

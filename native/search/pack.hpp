@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstring>
 #include <numeric>
+#include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 #include "search/model.hpp"
@@ -57,7 +59,7 @@ PackedBlock pack_block(const Id* features, const std::uint32_t* starts, std::siz
     }
     const auto stored = [&](float weight) {
         if constexpr (std::is_same_v<Value, std::int8_t>) return static_cast<std::int8_t>(std::lround(weight / out.scale));
-        else return static_cast<Value>(weight);
+        else return static_cast<Value>(std::is_same_v<Value, float> ? weight : std::clamp(weight, -65504.0f, 65504.0f));
     };
     std::vector<std::uint32_t> order(rows), sorted(rows);
     std::iota(order.begin(), order.end(), 0u);
@@ -89,6 +91,7 @@ PackedBlock pack_block(const Id* features, const std::uint32_t* starts, std::siz
         }
         row = last;
     }
+    if (out.bytes.size() > UINT32_MAX) throw std::length_error("a block of weights is larger than 4 GiB: raise prune or set max_weights");
     out.buckets.push_back(static_cast<std::uint32_t>(out.bytes.size()));
     return out;
 }

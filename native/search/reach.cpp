@@ -45,7 +45,7 @@ XTRELLIS_INLINE Beams reach_stored(const Model& level, Id first_node, const Csr&
     std::vector<std::uint32_t> scattered(static_cast<std::size_t>(X.offsets[last] - begin_entry));
     for (std::size_t i = 0; i < scattered.size(); ++i) scattered[i] = scatter(X.ids[begin_entry + static_cast<Offset>(i)], level.weights.bits);
     std::vector<std::vector<Scored>> candidates(rows);
-    float margins[max_block];
+    float margins[max_block] = {};
     for (Offset node = 0; node < level.tree.nodes; ++node) {
         const auto v = static_cast<std::size_t>(node);
         if (begin[v] == begin[v + 1]) continue;

@@ -68,11 +68,16 @@ XTRELLIS_INLINE void fetch(const Model& m, Id node, const std::vector<std::uint3
     else fetch_buckets(block, scattered);
 }
 
-inline void keep_best(std::vector<Scored>& nodes, Id beam) {
+// The best `beam` of some nodes, in any order.
+inline void cut(std::vector<Scored>& nodes, Id beam) {
     if (beam > 0 && nodes.size() > static_cast<std::size_t>(beam)) {
         std::nth_element(nodes.begin(), nodes.begin() + beam, nodes.end(), better);
         nodes.resize(static_cast<std::size_t>(beam));
     }
+}
+
+inline void keep_best(std::vector<Scored>& nodes, Id beam) {
+    cut(nodes, beam);
     std::sort(nodes.begin(), nodes.end(), better);
 }
 

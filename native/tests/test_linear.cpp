@@ -184,6 +184,58 @@ void searching(search::Storage storage) {
     }
 }
 
+// A narrow root above a node of 200 labels: dense and sparse blocks take turns in one table, and every bucket may claim
+// the whole block. Answers may be anything, accesses must stay inside.
+template <class Value>
+void searching_damaged(search::Storage storage) {
+    constexpr int bits = 6, wide = 200;
+    Rng rng(4);
+    std::vector<Offset> offsets{0, 2, 2 + wide}, blocks{0, 1, 2}, bucket_offsets{0}, byte_offsets{0};
+    std::vector<Id> children{1, ~wide};
+    for (Id label = 0; label < wide; ++label) children.push_back(~label);
+    std::vector<float> biases(children.size(), 0.1f), scales;
+    std::vector<std::uint32_t> buckets;
+    std::vector<std::uint8_t> bytes;
+    for (const std::uint32_t n_children : {2u, static_cast<std::uint32_t>(wide)}) {
+        std::vector<Id> features;
+        std::vector<std::uint32_t> starts{0};
+        std::vector<std::uint8_t> entry_children;
+        std::vector<float> values;
+        for (Id f = 0; f < 64; ++f) {
+            features.push_back(f);
+            for (std::uint32_t c = 0; c < n_children; c += 1 + rng.below(3)) {
+                entry_children.push_back(static_cast<std::uint8_t>(c));
+                values.push_back(rng.unit() - 0.5f);
+            }
+            starts.push_back(static_cast<std::uint32_t>(values.size()));
+        }
+        const auto packed = search::pack_block<Value>(features.data(), starts.data(), 64, entry_children.data(), values.data(), bits);
+        buckets.insert(buckets.end(), packed.buckets.begin(), packed.buckets.end());
+        bytes.insert(bytes.end(), packed.bytes.begin(), packed.bytes.end());
+        scales.push_back(packed.scale);
+        bucket_offsets.push_back(static_cast<Offset>(buckets.size()));
+        byte_offsets.push_back(static_cast<Offset>(bytes.size()));
+    }
+    bytes.resize(bytes.size() + search::padding);
+    search::Model m;
+    m.tree = {2, wide + 1, offsets.data(), children.data()};
+    m.weights = {blocks.data(), bucket_offsets.data(), byte_offsets.data(), buckets.data(), bytes.data(), scales.data(), biases.data(), storage, bits};
+    const Matrix X = random_matrix(rng, 9, 64, 3);
+    std::vector<Id> labels(9 * 5);
+    std::vector<float> scores(labels.size());
+    for (int round = 0; round < 200; ++round) {
+        search::beam_batch(m, X.view(), 0, 9, {10, 5, nullptr, 0}, labels.data(), scores.data());
+        for (const Id label : labels) CHECK(label >= -1 && label <= wide);
+        search::beam_single(m, X.view()[0], {10, 5, nullptr, 0}, labels.data(), scores.data());
+        search::unpack_block(m.weights, 1);
+        const auto size = static_cast<std::uint32_t>(byte_offsets[2] - byte_offsets[1]);
+        for (int i = 0; i < 4; ++i) {
+            bytes[rng.below(static_cast<std::uint32_t>(bytes.size()))] = static_cast<std::uint8_t>(rng.below(256));
+            buckets[rng.below(static_cast<std::uint32_t>(buckets.size()))] = rng.below(2) ? 0 : size;
+        }
+    }
+}
+
 void routing() {
     const std::vector<Offset> offsets{0, 3, 5, 7}, label_offsets{0, 1, 2, 4, 5}, y_offsets{0, 0, 1, 3, 4};
     const std::vector<Id> owner{0, 0, 0, 1, 1, 2, 2}, node_slot{-1, 0, 1}, label_slots{5, 3, 4, 6, 2}, y{2, 0, 1, 3};
@@ -252,6 +304,9 @@ int main() {
     searching<float>(search::Storage::float32);
     searching<_Float16>(search::Storage::float16);
     searching<std::int8_t>(search::Storage::int8);
+    searching_damaged<float>(search::Storage::float32);
+    searching_damaged<_Float16>(search::Storage::float16);
+    searching_damaged<std::int8_t>(search::Storage::int8);
     routing();
     reaching();
 }

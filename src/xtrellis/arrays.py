@@ -47,7 +47,8 @@ def as_rows(X: Any, *, n_features: int) -> Rows:
             and indptr.flags.c_contiguous
         )
         if well_formed and door.plain(indptr, X.indices, X.data, shape[1]):
-            return Rows(X.data, X.indices, indptr.astype(np.int64, copy=False), shape)
+            nnz = int(indptr[-1])  # a csr may hold more than it uses
+            return Rows(X.data[:nnz], X.indices[:nnz], indptr.astype(np.int64, copy=False), shape)
     checked = as_features(X, n_features=n_features)
     return Rows(checked.data, checked.indices, checked.indptr, checked.shape)
 

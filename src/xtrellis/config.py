@@ -31,15 +31,19 @@ C = TypeVar("C", bound="Configured")
 class Param:
     """One declared parameter: its default, the check every value must pass, and a line for the reader."""
 
-    __slots__ = ("check", "default", "doc")
+    __slots__ = ("check", "default", "doc", "stored")
 
-    def __init__(self, default: Any, check: Check, doc: str) -> None:
-        self.default, self.check, self.doc = default, check, doc
+    def __init__(self, default: Any, check: Check, doc: str, stored: bool) -> None:
+        self.default, self.check, self.doc, self.stored = default, check, doc, stored
 
 
-def param(check: Check, doc: str = "", *, default: Any) -> Any:
-    """Declare a parameter in a `Configured` class body."""
-    return Param(default, check, doc)
+def param(check: Check, doc: str = "", *, default: Any, stored: bool = True) -> Any:
+    """Declare a parameter in a `Configured` class body.
+
+    `stored=False` is for what belongs to the machine at hand (threads, memory), not to the result: a saved model does
+    not hold it, so the same model has the same bytes wherever it was made.
+    """
+    return Param(default, check, doc, stored)
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(param,))
@@ -124,7 +128,7 @@ class Configured:
 
     def to_config(self) -> dict[str, Any]:
         """Plain JSON: `{"class": …, "params": {…}}`."""
-        return {"class": type(self).__name__, "params": {n: _to_json(getattr(self, n)) for n in self._params}}
+        return {"class": type(self).__name__, "params": {n: _to_json(getattr(self, n)) for n, p in self._params.items() if p.stored}}
 
     @classmethod
     def params_from_json(cls, params: Mapping[str, Any]) -> dict[str, Any]:

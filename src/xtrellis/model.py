@@ -50,7 +50,10 @@ class Model(Configured, Storable):
             )
 
 
+_K = integer(at_least=1)
+
+
 def check_k(k: Any) -> int:
     """`k` as given to predict: an integer of at least 1."""
-    integer(at_least=1)("k", k)
+    _K("k", k)
     return int(k)

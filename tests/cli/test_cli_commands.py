@@ -211,6 +211,21 @@ def test_evaluate(run: Run, model: Path, test_file: Path) -> None:
     assert "Q@1" in err
 
 
+def test_search_and_threads_can_be_told_anew(run: Run, model: Path, test_file: Path, train_file: Path, tmp_path: Path) -> None:
+    code, out, _ = run("evaluate", model, test_file, "--json", "-q", "--metrics", "depth@1,P@1", "--beam", "3", "--threads", "1")
+    assert code == 0
+    assert json.loads(out)["metrics"]["depth@1"] >= 1
+    assert run("predict", model, test_file, "-k", "2", "--beam", "1", "--threads", "2").code == 0
+    assert run("tag", model, "violin piano", "--beam", "1").code == 0
+    assert run("tag", model, "violin piano", "--beam", "0").code == 2
+    folders = []
+    for threads in ("1", "2"):
+        path = tmp_path / threads
+        assert run("train", train_file, "--to", path, "--threads", threads, "-q").code == 0
+        folders.append({file.name: file.read_bytes() for file in path.iterdir()})
+    assert folders[0] == folders[1]
+
+
 def test_evaluate_goes_by_label_names(run: Run, model: Path, tmp_path: Path) -> None:
     # Another file numbers its labels differently, lacks most of them and has one the model has never seen.
     data = tmp_path / "other.jsonl"

@@ -41,19 +41,18 @@ def test_snippets_run(
                 assert cli.run(args) == 0, f"{name}, line {line}: {command}\n{capsys.readouterr().err}"
 
 
-@pytest.mark.parametrize("cls", [xt.LinearTree, xt.BalancedTree, xt.Vectorizer])
+@pytest.mark.parametrize("cls", [xt.LinearTree, xt.BalancedTree, xt.KMeansTree, xt.GivenTree, xt.Vectorizer])
 def test_tables_of_parameters_agree(cls: type) -> None:
     section = GUIDE.partition(f"### `{cls.__name__}`\n")[2].partition("\n#")[0]
     rows = re.findall(r"^\| `(\w+)` \| `([^`]*)` \| (.*) \|$", section, re.MULTILINE)
-    assert len(rows) > 2
+    assert {name for name, *_ in rows} == set(cls._params)
     for name, default, meaning in rows:
         assert (default, meaning) == (repr(cls._params[name].default), cls._params[name].doc), name
 
 
 def test_tables_of_presets_and_formats_agree() -> None:
     presets = re.findall(r"^\| `([\w-]+)` \|", GUIDE.partition("## Presets")[2].partition("\n## ")[0], re.MULTILINE)
-    assert presets
-    assert set(presets) <= set(xt.presets())
+    assert set(presets) == set(xt.presets())
     table = GUIDE.partition("## Data formats")[2].partition("\n## ")[0]
     first = " ".join(re.findall(r"^\| (`.*?) \|", table, re.MULTILINE))
     assert set(re.findall(r"`([\w-]+)`", first)) == set(FORMATS)
@@ -69,3 +68,5 @@ def test_links_lead_somewhere() -> None:
             assert target[1:] in headings
         else:
             assert (ROOT / "docs" / target).exists()
+    for target in re.findall(r"\]\(([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8")):
+        assert (ROOT / target).exists(), target

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import show
-from .options import DataPath, Debug, Format, Json, ModelPath, Quiet, Read, Threads
+from ..errors import InputError
+from .options import Beam, DataPath, Debug, Format, Json, ModelPath, Quiet, Read, Threads
 
 if TYPE_CHECKING:
     from ..data import Dataset
@@ -27,6 +28,7 @@ def evaluate(
     threads: Threads = None,
     format: Format = None,
     read: Read = None,
+    beam: Beam = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -36,7 +38,7 @@ def evaluate(
     from .train import summary
 
     source = Source(format, read, threads)
-    tagger = load_tagger(model)
+    tagger = load_tagger(model, threads, beam)
     wanted = [name for given in metrics for name in re.split(r"[\s,]+", given) if name] if metrics else None
     with show.listening(quiet) as say:
         dataset = source.read(data, "test")
@@ -70,4 +72,15 @@ def measure(
         k += int(np.diff(excluded.indptr).max())
     top = tagger.predict_dataset(dataset, k)
     top = TopK(top.labels, top.scores, Y.shape[1])
-    return room.evaluate(Y, top, [str(metric) for metric in asked], weights=weights, drop=excluded)
+    depth = _label_depths(tagger, Y.shape[1]) if any(metric.kind == "depth" for metric in asked) else None
+    return room.evaluate(Y, top, [str(metric) for metric in asked], weights=weights, drop=excluded, depth=depth)
+
+
+def _label_depths(tagger: Tagger, n_labels: int) -> Any:
+    """How deep each label lies in the model's tree; labels that it does not know are never predicted."""
+    import numpy as np
+
+    tree = getattr(tagger.model, "tree", None)
+    if tree is None:
+        raise InputError(f"depth@k needs a model with a label tree; this is a {type(tagger.model).__name__}")
+    return np.pad(tree.label_depths, (0, n_labels - tree.n_labels))

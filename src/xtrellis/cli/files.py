@@ -29,8 +29,21 @@ def is_model(path: Path) -> bool:
     return (path / MANIFEST).is_file()
 
 
-def load_tagger(path: Path) -> Tagger:
-    """The model at `path` with its label names; a bare model's labels are called by their numbers."""
+def load_tagger(path: Path, threads: int | None = None, beam: int | None = None) -> Tagger:
+    """The model at `path` with its label names; a bare model's labels are called by their numbers.
+
+    `threads` and `beam`, if given, replace the model's own.
+    """
+    tagger = _load(path)
+    for part in (tagger.vectorizer, tagger.model):
+        if threads is not None and part is not None and "threads" in part.get_params(deep=False):
+            part.set_params(threads=threads)
+    if beam is not None:
+        tagger.model.set_params(beam=beam)
+    return tagger
+
+
+def _load(path: Path) -> Tagger:
     from .. import store
     from ..model import Model
     from ..tagger import Tagger

@@ -11,7 +11,7 @@ import typer
 
 from ..errors import InputError
 from . import show
-from .options import DataPath, Debug, Format, K, ModelPath, Quiet, Read, Threads
+from .options import Beam, DataPath, Debug, Format, K, ModelPath, Quiet, Read, Threads
 
 if TYPE_CHECKING:
     from ..tagger import Tagger
@@ -33,6 +33,7 @@ def predict(
             "JSON lines on stdout if not given.",
         ),
     ] = None,
+    beam: Beam = None,
     threads: Threads = None,
     format: Format = None,
     read: Read = None,
@@ -45,7 +46,7 @@ def predict(
     if to is not None and to.suffix not in SUFFIXES:
         raise InputError(f"--to must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}; got {to}")
     source = Source(format, read, threads)
-    tagger = load_tagger(model)
+    tagger = load_tagger(model, threads, beam)
     with show.listening(quiet) as say:
         top = tagger.predict_dataset(source.read(data, "test", unlabelled=True), k)
         if to is None:

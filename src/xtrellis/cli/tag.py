@@ -9,7 +9,7 @@ import typer
 
 from ..errors import InputError
 from . import show
-from .options import Debug, Json, K, ModelPath
+from .options import Beam, Debug, Json, K, ModelPath
 
 FEATURES = 6  # a step, where several labels are explained
 
@@ -32,6 +32,7 @@ def tag(
         list[str] | None,
         typer.Option("--label", metavar="NAME", help="Explain this label at length, found or not; repeatable."),
     ] = None,
+    beam: Beam = None,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -40,7 +41,7 @@ def tag(
 
     if lines and text not in (None, "-"):
         raise InputError("--lines reads texts from stdin; leave TEXT out")
-    tagger = load_tagger(model)
+    tagger = load_tagger(model, beam=beam)
     tagger.require_vectorizer()
     texts = _from_stdin(lines) if text in (None, "-") else [text or ""]
     answers = tagger.tag_many(texts, k, threshold=threshold)

@@ -80,8 +80,6 @@ def train(
         say(f"training {tagger.model!r}" + (f" on the words of {tagger.vectorizer!r}" if tagger.vectorizer else ""))
         at = checkpoints.open("checkpoint", say)
         tagger.fit_dataset(known, look=lambda X, Y: _before(say, tagger, X, Y), label_text=label_text, checkpoint=at)
-        if hasattr(tagger.model, "describe"):
-            say(tagger.model.describe())
         report = measure(tagger, unseen, say=say) if unseen is not None else None
         trained_on = known.n_rows
         if refit and known is not dataset:

@@ -73,7 +73,7 @@ class LabelTree(Storable):
             raise InputError(f"a tree needs at least one label; got {self.n_labels}")
         if n_nodes < 1 or offsets[0] != 0 or offsets[-1] != len(children):
             raise InputError("a tree's offsets must rise from 0 to the number of its slots")
-        if (np.diff(offsets) < 1).any():
+        if (offsets[1:] <= offsets[:-1]).any():  # compared, not subtracted: differences of hostile offsets wrap
             raise InputError("every node of a tree needs at least one child")
         nodes = children[children >= 0]
         if not np.array_equal(nodes, np.arange(1, n_nodes)):

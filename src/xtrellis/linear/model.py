@@ -61,7 +61,7 @@ class LinearTree(Model):
     storage: str = param(
         choice(*STORAGES), "how weights are kept: exact, half or a quarter of the size", default="float32"
     )
-    search: str = param(choice(*SEARCHES), "how labels are found; best-first without a beam is exact", default="beam")
+    search: str = param(choice(*SEARCHES), "how labels are found; best-first without a beam is exact in each tree", default="beam")
     beam: int | None = param(
         integer(at_least=1, or_none=True), "nodes a level that search keeps; None for all", default=10
     )
@@ -70,9 +70,9 @@ class LinearTree(Model):
     )
     seed: int = param(integer(at_least=0), "makes everything random repeatable", default=0)
     memory_limit: int | str | None = param(
-        size(or_none=True), "bytes that training may take, the data included; such as '4GB'", default=None
+        size(or_none=True), "bytes that training may take, the data included; such as '4GB'", default=None, stored=False
     )
-    threads: int | None = param(integer(at_least=1, or_none=True), "threads; None for all cores", default=None)
+    threads: int | None = param(integer(at_least=1, or_none=True), "threads; None for all cores", default=None, stored=False)
 
     _trees: tuple[PackedTree, ...] = ()
 
@@ -164,6 +164,12 @@ class LinearTree(Model):
             bad = ids[0] if ids[0] < 0 else ids[-1]
             raise InputError(f"labels must be ids from 0 to {self.n_labels - 1}; got {bad}")
         return ids.astype(np.int64)
+
+    def stored_as(self, storage: str) -> Self:
+        """A copy of the fitted model with its weights kept as `float32`, `float16` or `int8`."""
+        other = self.clone().set_params(storage=storage)
+        other._trees = tuple(tree.stored_as(storage) for tree in self.trees)
+        return other
 
     def explain(self, x: Any, label: int, *, label_counts: Any = None) -> Explanation:
         """Why row `x` (sparse or dense, 1×d or d) gets label number `label`, or why not: margins feature by feature.

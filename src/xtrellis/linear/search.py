@@ -17,6 +17,8 @@ from .packed import PackedTree
 
 SEARCHES = ("beam", "best-first")
 CHUNK = 16384  # rows that share the walk over a level's nodes: more share better, fewer keep memory small
+MOST_VISITS = 1 << 25  # nodes that a chunk of rows may hold at once, 32 bytes each
+FEW = 16  # rows that are searched one by one
 SPARE = 10  # times k labels are asked of each of several trees, so that their mean has something to choose from
 EVERYTHING: UInt8 = np.zeros(0, np.uint8)  # no slot is closed
 
@@ -76,6 +78,16 @@ def search_tree(
         _by_rows(best_first, n, 256, threads)
     elif n == 1:
         native.single(tree.native, X.indices, X.data, settings.beam, allowed, found, scores)
+    elif n < FEW or n << 10 < 1 << tree.bits:  # too few rows to pay for a table as long as the feature space
+
+        def one_by_one(first: int, last: int) -> None:
+            for row in range(first, last):
+                span, place = slice(X.indptr[row], X.indptr[row + 1]), slice(row, row + 1)
+                native.single(
+                    tree.native, X.indices[span], X.data[span], settings.beam, allowed, found[place], scores[place]
+                )
+
+        _by_rows(one_by_one, n, 256, threads)
     else:
 
         def batch(first: int, last: int) -> None:
@@ -83,7 +95,8 @@ def search_tree(
                 tree.native, X.indptr, X.indices, X.data, X.shape[1], first, last, settings.beam, allowed, found, scores
             )
 
-        _by_rows(batch, n, CHUNK, threads)
+        width = min(settings.beam or tree.tree.n_nodes, tree.tree.n_nodes)
+        _by_rows(batch, n, max(64, min(CHUNK, MOST_VISITS // width)), threads)
     return TopK(found, scores, tree.tree.n_labels)
 
 

@@ -214,7 +214,7 @@ def _name(first: int, last: int) -> str:
 def scratch_bytes(rows: Any, nonzeros: Any, width: Any) -> Any:
     """Bytes that training one block takes while it runs, by its rows, their non-zeros and the features they may have.
 
-    A copy of the rows (8 a non-zero), and 16 lanes of weights a feature and of dual variables a row.
+    A copy of the rows (8 a non-zero), and up to 32 lanes of weights a feature and of dual variables a row.
     """
-    lanes = 16 * 4
-    return 8 * nonzeros + (lanes + 24) * rows + (lanes + 24) * np.minimum(nonzeros, width)
+    lanes = 32 * 4
+    return 8 * nonzeros + (lanes + 40) * rows + (lanes + 24) * np.minimum(nonzeros, width)

@@ -52,7 +52,7 @@ class Vectorizer(Configured, Storable):
     idf: bool = param(flag(), "weigh a feature by ln((1 + texts) / (1 + texts that have it)) + 1", default=True)
     normalize: bool = param(flag(), "make every row of unit length", default=True)
     min_token_length: int = param(integer(at_least=1), "drop words of fewer characters", default=2)
-    threads: int | None = param(integer(at_least=1, or_none=True), "None: all cores", default=None)
+    threads: int | None = param(integer(at_least=1, or_none=True), "None: all cores", default=None, stored=False)
 
     _vocabulary: Vocabulary | None = None
 

@@ -73,6 +73,12 @@ def test_every_label_needs_a_place():
         LabelTree.from_parents([-1], [0], [0], 3)
 
 
+def test_offsets_whose_differences_wrap_are_refused():
+    children = np.array([1, 2, ~0, ~1, ~2, ~3], np.int32)
+    with pytest.raises(InputError, match="at least one child"):
+        LabelTree(np.array([0, 2**62 + 1, -(2**62), 6]), children, 4)
+
+
 @pytest.mark.parametrize("n", range(0, 6))
 def test_a_damaged_state_is_refused(n):
     whole = ragged()

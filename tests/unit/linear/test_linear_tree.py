@@ -155,3 +155,43 @@ def test_several_trees_are_averaged():
     np.testing.assert_allclose(top.scores, -np.sort(-mean, axis=1)[:, :4], rtol=1e-5)
     first = LinearTree(index=index, seed=4).fit(X, Y)
     np.testing.assert_array_equal(first.trees[0].arrays["bytes"], model.trees[0].arrays["bytes"])
+
+
+def test_entries_that_a_row_does_not_use_are_not_looked_at():
+    X, Y = data()
+    model = LinearTree().fit(X, Y)
+    row = X[[3]]
+    expected = model.predict(row, k=5)
+    row.indices, row.data = np.append(row.indices, [1, 2, 3]).astype(np.int32), np.append(row.data, [9, 9, 9]).astype(np.float32)
+    np.testing.assert_array_equal(model.predict(row, k=5).scores, expected.scores)
+
+
+@pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 100])
+def test_few_rows_and_many_go_different_ways_to_the_same_answer(n):
+    X, Y = data(n=120)
+    model = LinearTree(index=xt.BalancedTree(max_leaf=4, arity=4)).fit(X, Y)
+    whole = model.predict(X, k=5)
+    part = model.predict(X[:n], k=5)
+    np.testing.assert_array_equal(part.labels, whole.labels[:n])
+    np.testing.assert_array_equal(part.scores, whole.scores[:n])
+
+
+def test_narrow_storage_keeps_precision_on_rows_it_has_not_seen():
+    world = {"n_labels": 400, "n_features": 2000, "labels_per_row": 3, "features_per_row": 20, "seed": 0}
+    train = xt.synthetic(n_rows=3000, **world)
+    test = xt.synthetic(n_rows=3000, first_row=3000, **world)
+    model = LinearTree().fit(train.X, train.Y)
+    exact = xt.evaluate(test.Y, model.predict(test.X, k=5), metrics=["P@1", "P@3", "P@5"])
+    for storage in ("float16", "int8"):
+        narrow = model.stored_as(storage)
+        assert narrow.trees[0].n_bytes < model.trees[0].n_bytes
+        found = xt.evaluate(test.Y, narrow.predict(test.X, k=5), metrics=["P@1", "P@3", "P@5"])
+        assert all(abs(found[name] - exact[name]) <= 0.1 for name in exact)
+
+
+def test_saved_models_do_not_depend_on_threads(tmp_path):
+    X, Y = data(n=200, n_labels=60)
+    for threads in (1, 2, 7):
+        LinearTree(index=xt.BalancedTree(max_leaf=8), threads=threads).fit(X, Y).save(tmp_path / str(threads))
+    files = [{file.name: file.read_bytes() for file in (tmp_path / name).iterdir()} for name in ("1", "2", "7")]
+    assert files[0] == files[1] == files[2]
