@@ -84,12 +84,8 @@ XTRELLIS_INLINE void single(const Model& m, const SparseRow& x, const Request& r
     level.assign(1, {0.0f, 0});
     while (!level.empty()) {
         reached.clear();
-        for (std::size_t i = 0; i < level.size(); ++i) {
-            const Scored v = level[i];
+        for (const Scored& v : level) {
             if (hopeless(heap, v.score)) break;  // the rest of the level is no better
-            if (i == 0) fetch<Value>(m, v.label, scattered, false);
-            if (i + 1 < level.size()) fetch<Value>(m, level[i + 1].label, scattered, i == 0);
-            if (i + 2 < level.size()) fetch<Value>(m, level[i + 2].label, scattered, true);
             evaluate<Value>(m, v.label, x, scattered, margins, [&](Offset slot, Offset size) {
                 judge(m, request, slot, size, v.score, margins, heap, [&](Scored s) { reached.push_back(s); });
             });

@@ -37,8 +37,6 @@ XTRELLIS_INLINE Offset walk(const Model& m, const SparseRow& x, const Request& r
             if (expanded[static_cast<std::size_t>(best.depth)]++ >= request.beam) continue;
         }
         ++nodes;
-        fetch<Value>(m, best.node, scattered, false);
-        if (!queue.empty()) fetch<Value>(m, queue.front().node, scattered, true);  // likely the next one
         evaluate<Value>(m, best.node, x, scattered, margins, [&](Offset slot, Offset size) {
             judge(m, request, slot, size, best.score, margins, heap, [&](Scored s) {
                 queue.push_back({s.score, s.label, best.depth + 1});

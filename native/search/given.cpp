@@ -35,7 +35,6 @@ XTRELLIS_INLINE void score_given(const Model& m, const Places& places, const Spa
     for (const Id node : nodes) {
         const float above = node == 0 ? 0.0f : score_of(places.node_slot[node]);
         begins.push_back(static_cast<Offset>(slot_scores.size()));
-        fetch<Value>(m, node, scattered, false);
         evaluate<Value>(m, node, x, scattered, margins, [&](Offset, Offset size) {
             for (Offset c = 0; c < size; ++c) slot_scores.push_back(above + log_score(m.transform, margins[c]));
         });

@@ -15,19 +15,6 @@ inline void scatter_all(const SparseRow& x, int bits, std::vector<std::uint32_t>
     for (std::size_t i = 0; i < x.size(); ++i) scattered[i] = scatter(x.ids[i], bits);
 }
 
-// A model is larger than the caches near the core, and a look-up waits for two reads, one after the other. These ask for
-// them beforehand: first for where the buckets are, and when that has arrived, for the buckets.
-template <class Value>
-XTRELLIS_INLINE void fetch_places(const Block<Value>& block, const std::vector<std::uint32_t>& scattered) {
-    for (const std::uint32_t id : scattered) __builtin_prefetch(block.buckets + block.bucket_of(id));
-}
-template <class Value>
-XTRELLIS_INLINE void fetch_buckets(const Block<Value>& block, const std::vector<std::uint32_t>& scattered) {
-    for (const std::uint32_t id : scattered) {
-        __builtin_prefetch(block.bytes + block.buckets[block.bucket_of(id)]);
-    }
-}
-
 // Add one feature's entries. A row that has all children needs no list.
 template <class Value>
 XTRELLIS_INLINE void add_entries(const Entries<Value>& entries, Offset children, float value, float* margins) {
@@ -45,13 +32,17 @@ XTRELLIS_INLINE void add_entries(const Entries<Value>& entries, Offset children,
     if (e < count) margins[entries.children[e]] += value * entries.value(e);
 }
 
-// One query at one block: all look-ups, then all sums, so that what was found is on its way meanwhile.
+// One query at one block. A model is larger than the caches near the core, and a look-up waits for two or three reads,
+// one after the other: so all places first, then all look-ups, then all sums, each asking for what the next will read.
 template <class Value>
 XTRELLIS_INLINE void add_by_search(const Block<Value>& block, Offset children, const SparseRow& x, const std::vector<std::uint32_t>& scattered, float* margins) {
     constexpr std::size_t step = 64;
     Entries<Value> found[step];
     for (std::size_t from = 0; from < x.size(); from += step) {
         const std::size_t n = std::min(step, x.size() - from);
+        for (std::size_t i = 0; i < n; ++i) {
+            __builtin_prefetch(block.bytes + block.buckets[block.bucket_of(scattered[from + i])]);
+        }
         for (std::size_t i = 0; i < n; ++i) {
             const std::uint32_t id = scattered[from + i];
             const Bucket<Value> bucket = block[block.bucket_of(id)];

@@ -60,14 +60,6 @@ XTRELLIS_INLINE void evaluate(const Model& m, Id node, const SparseRow& x, const
     }
 }
 
-// Ask for the memory of a node before it is evaluated; of a wide node, only for its first block.
-template <class Value>
-XTRELLIS_INLINE void fetch(const Model& m, Id node, const std::vector<std::uint32_t>& scattered, bool places_only) {
-    const Block<Value> block(m.weights, m.weights.block_offsets[node]);
-    if (places_only) fetch_places(block, scattered);
-    else fetch_buckets(block, scattered);
-}
-
 // The best `beam` of some nodes, in any order.
 inline void cut(std::vector<Scored>& nodes, Id beam) {
     if (beam > 0 && nodes.size() > static_cast<std::size_t>(beam)) {

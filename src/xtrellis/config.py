@@ -128,7 +128,10 @@ class Configured:
 
     def to_config(self) -> dict[str, Any]:
         """Plain JSON: `{"class": …, "params": {…}}`."""
-        return {"class": type(self).__name__, "params": {n: _to_json(getattr(self, n)) for n, p in self._params.items() if p.stored}}
+        return {
+            "class": type(self).__name__,
+            "params": {n: _to_json(getattr(self, n)) for n, p in self._params.items() if p.stored},
+        }
 
     @classmethod
     def params_from_json(cls, params: Mapping[str, Any]) -> dict[str, Any]:

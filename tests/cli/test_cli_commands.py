@@ -211,8 +211,12 @@ def test_evaluate(run: Run, model: Path, test_file: Path) -> None:
     assert "Q@1" in err
 
 
-def test_search_and_threads_can_be_told_anew(run: Run, model: Path, test_file: Path, train_file: Path, tmp_path: Path) -> None:
-    code, out, _ = run("evaluate", model, test_file, "--json", "-q", "--metrics", "depth@1,P@1", "--beam", "3", "--threads", "1")
+def test_search_and_threads_can_be_told_anew(
+    run: Run, model: Path, test_file: Path, train_file: Path, tmp_path: Path
+) -> None:
+    code, out, _ = run(
+        "evaluate", model, test_file, "--json", "-q", "--metrics", "depth@1,P@1", "--beam", "3", "--threads", "1"
+    )
     assert code == 0
     assert json.loads(out)["metrics"]["depth@1"] >= 1
     assert run("predict", model, test_file, "-k", "2", "--beam", "1", "--threads", "2").code == 0

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import show
 from ..errors import InputError
+from . import show
 from .options import Beam, DataPath, Debug, Format, Json, ModelPath, Quiet, Read, Threads
 
 if TYPE_CHECKING:

@@ -104,7 +104,7 @@ def log_score(transform: str, margin: Float64) -> Float64:
     """The logarithm of a score, as search computes it."""
     if transform == "sigmoid":
         return cast(Float64, -np.logaddexp(0.0, -margin))
-    gap = np.maximum(0.0, 1.0 - margin)
+    gap = np.maximum(0.0, 1.0 - np.nan_to_num(margin, nan=-np.inf, posinf=np.inf, neginf=-np.inf))
     return cast(Float64, -(gap**3) if transform == "l3-hinge" else -(gap**2))
 
 

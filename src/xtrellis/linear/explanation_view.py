@@ -51,6 +51,8 @@ class View:
     def verdict(self) -> str:
         """What became of the label in search, in words."""
         it = self.explanation
+        if it.reached and it.rank is None:
+            return "found, with a score of 0"
         if it.reached:
             return f"number {it.rank:,} of {it.n_found:,} labels found"
         step = it.deciding[0].steps[it.deciding[0].lost_at or 0]

@@ -61,7 +61,9 @@ class LinearTree(Model):
     storage: str = param(
         choice(*STORAGES), "how weights are kept: exact, half or a quarter of the size", default="float32"
     )
-    search: str = param(choice(*SEARCHES), "how labels are found; best-first without a beam is exact in each tree", default="beam")
+    search: str = param(
+        choice(*SEARCHES), "how labels are found; best-first without a beam is exact in each tree", default="beam"
+    )
     beam: int | None = param(
         integer(at_least=1, or_none=True), "nodes a level that search keeps; None for all", default=10
     )
@@ -72,7 +74,9 @@ class LinearTree(Model):
     memory_limit: int | str | None = param(
         size(or_none=True), "bytes that training may take, the data included; such as '4GB'", default=None, stored=False
     )
-    threads: int | None = param(integer(at_least=1, or_none=True), "threads; None for all cores", default=None, stored=False)
+    threads: int | None = param(
+        integer(at_least=1, or_none=True), "threads; None for all cores", default=None, stored=False
+    )
 
     _trees: tuple[PackedTree, ...] = ()
 

@@ -162,7 +162,10 @@ def test_entries_that_a_row_does_not_use_are_not_looked_at():
     model = LinearTree().fit(X, Y)
     row = X[[3]]
     expected = model.predict(row, k=5)
-    row.indices, row.data = np.append(row.indices, [1, 2, 3]).astype(np.int32), np.append(row.data, [9, 9, 9]).astype(np.float32)
+    row.indices, row.data = (
+        np.append(row.indices, [1, 2, 3]).astype(np.int32),
+        np.append(row.data, [9, 9, 9]).astype(np.float32),
+    )
     np.testing.assert_array_equal(model.predict(row, k=5).scores, expected.scores)
 
 

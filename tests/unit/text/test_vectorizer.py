@@ -225,7 +225,7 @@ def stored(**params) -> tuple[dict, State]:
 
 
 def test_store_round_trip():
-    params = {"ngrams": 3, "char_ngrams": "2-3", "max_features": 40, "threads": 1}
+    params = {"ngrams": 3, "char_ngrams": "2-3", "max_features": 40}
     vectorizer = Vectorizer(**params).fit(TEXTS)
     config, state = stored(**params)
     again = Vectorizer.from_state(config, state)
