@@ -14,6 +14,9 @@ struct Visit {
     float score;
 };
 
+// Bytes of a block that one query pays for: fewer queries than that look their features up one by one.
+constexpr std::size_t worth_opening = 2048;
+
 // By node, then by query: a stable counting sort, since visits come query by query.
 void sort_by_node(const std::vector<Visit>& visits, std::vector<Visit>& sorted, std::vector<std::uint32_t>& counts) {
     const auto [low, high] = std::minmax_element(visits.begin(), visits.end(), [](const Visit& a, const Visit& b) { return a.node < b.node; });
@@ -47,19 +50,23 @@ XTRELLIS_INLINE void batch(const Model& m, const Csr& X, Offset first, Offset la
             const Offset slot = m.tree.offsets[node], children = m.tree.offsets[node + 1] - slot;
             for (Offset done = 0; done < children; done += max_block) {
                 const Offset size = std::min<Offset>(max_block, children - done);
-                table.open(Block<Value>(m.weights, m.weights.block_offsets[node] + done / max_block), size, end - begin);
+                const Block<Value> block(m.weights, m.weights.block_offsets[node] + done / max_block);
+                const bool share = (end - begin) * worth_opening >= block.size;
+                if (share) table.open(block, size, end - begin);
                 const float* biases = m.weights.biases + slot + done;
                 for (std::size_t i = begin; i < end; ++i) {
                     const auto q = static_cast<std::size_t>(sorted[i].query);
                     if (hopeless(heaps[q], sorted[i].score)) continue;
                     const Offset row = first + sorted[i].query;
                     std::copy(biases, biases + size, margins);
-                    table.add(X[row], scattered.data() + (X.offsets[row] - begin_entry), margins);
+                    const std::uint32_t* ids = scattered.data() + (X.offsets[row] - begin_entry);
+                    if (share) table.add(X[row], ids, margins);
+                    else add_by_search(block, size, X[row], ids, margins);
                     judge(m, request, slot + done, size, sorted[i].score, margins, heaps[q], [&](Scored s) { reached[q].push_back(s); });
                     // A wide node reaches more than will stay: cut now and then, or a chunk's candidates fill the memory.
                     if (request.beam > 0 && reached[q].size() > 4 * static_cast<std::size_t>(request.beam) + 256) cut(reached[q], request.beam);
                 }
-                table.close();
+                if (share) table.close();
             }
         }
         visits.clear();

@@ -35,7 +35,7 @@ XTRELLIS_INLINE void add_entries(const Entries<Value>& entries, Offset children,
 // One query at one block. A model is larger than the caches near the core, and a look-up waits for two or three reads,
 // one after the other: so all places first, then all look-ups, then all sums, each asking for what the next will read.
 template <class Value>
-XTRELLIS_INLINE void add_by_search(const Block<Value>& block, Offset children, const SparseRow& x, const std::vector<std::uint32_t>& scattered, float* margins) {
+XTRELLIS_INLINE void add_by_search(const Block<Value>& block, Offset children, const SparseRow& x, const std::uint32_t* scattered, float* margins) {
     constexpr std::size_t step = 64;
     Entries<Value> found[step];
     for (std::size_t from = 0; from < x.size(); from += step) {

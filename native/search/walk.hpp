@@ -55,7 +55,7 @@ XTRELLIS_INLINE void evaluate(const Model& m, Id node, const SparseRow& x, const
         const Block<Value> block(m.weights, m.weights.block_offsets[node] + done / max_block);
         const float* biases = m.weights.biases + slot + done;
         std::copy(biases, biases + size, margins);
-        add_by_search(block, size, x, scattered, margins);
+        add_by_search(block, size, x, scattered.data(), margins);
         use(slot + done, size);
     }
 }
