@@ -43,7 +43,7 @@ def demo(
         with _timed("collected the docstrings of Python, NumPy and SciPy", say):
             pydocs = datasets.load("pydocs")
         say(summary("pydocs", pydocs.train))
-        tagger = Tagger(Vectorizer(ngrams=2, sublinear_tf=True, threads=threads), make(preset, threads=threads))
+        tagger = Tagger(Vectorizer(ngrams=2, threads=threads), make(preset, threads=threads))
         with _timed(f"trained {preset}", say):
             tagger.fit_dataset(pydocs.train)
         with _timed(f"measured on {pydocs.test.n_rows:,} paragraphs it has not seen", say):
