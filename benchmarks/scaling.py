@@ -79,7 +79,8 @@ def main() -> None:
                 f"{found['P@1']:>8.2f}"
             )
             record(
-                "scaling", run=run, command=command, **size, repeats=args.repeat, threads=2, batch_ms=round(found["batch_ms"], 5),
+                "scaling", run=run, command=command, **size, repeats=args.repeat, threads=2,
+                batch_ms=round(found["batch_ms"], 5),
                 p50_us=round(p50, 2), p99_us=round(p99, 2), precision_at_1=round(found["P@1"], 3), seed=0,
             )  # fmt: skip
 
