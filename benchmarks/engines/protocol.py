@@ -26,8 +26,8 @@ class Engine:
 
     needs_matrices = True  # False: trains from train.txt
 
-    def __init__(self, config: str, threads: int, beam: int, top: int) -> None:
-        self.config, self.threads, self.beam, self.top = config, threads, beam, top
+    def __init__(self, config: str, threads: int, beam: int, top: int, seed: int) -> None:
+        self.config, self.threads, self.beam, self.top, self.seed = config, threads, beam, top, seed
 
     def version(self) -> str:
         raise NotImplementedError
@@ -146,13 +146,14 @@ def main(kind: type[Engine]) -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--beam", type=int, default=10)
     parser.add_argument("--top", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--singles", type=int, default=2_000)
     parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # engines that print do it elsewhere: stdout holds the answer and nothing else
-    engine = kind(args.config, args.threads, args.beam, args.top)
+    engine = kind(args.config, args.threads, args.beam, args.top, args.seed)
     if args.phase == "train":
         found = train(engine, args.data, args.model)
     else:

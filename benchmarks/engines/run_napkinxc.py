@@ -18,7 +18,7 @@ class Napkin(Engine):
 
     def fit(self, data: Path, X: Any, Y: Any, model: Path) -> dict[str, float]:
         start = time.perf_counter()
-        self.model = PLT(str(model), seed=1, threads=self.threads)
+        self.model = PLT(str(model), seed=self.seed + 1, threads=self.threads)
         self.model.fit(X, Y)  # writes the model as it goes
         return {"all": time.perf_counter() - start}
 

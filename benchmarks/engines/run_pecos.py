@@ -23,8 +23,9 @@ class Pecos(Engine):
         labels = LabelEmbeddingFactory.create(Y, X, method="pifa", threads=self.threads)
         times.append(time.perf_counter())
         chain = Indexer.gen(
-            labels, indexer_type="hierarchicalkmeans", nr_splits=16, max_leaf_size=100, threads=self.threads
-        )
+            labels, indexer_type="hierarchicalkmeans", nr_splits=16, max_leaf_size=100, threads=self.threads,
+            seed=self.seed,
+        )  # fmt: skip
         times.append(time.perf_counter())
         self.model = XLinearModel.train(X, Y, C=chain, threads=self.threads, threshold=0.1)
         times.append(time.perf_counter())

@@ -43,7 +43,7 @@ class Xtrellis(Engine):
     def fit(self, data: Path, X: Any, Y: Any, model: Path) -> dict[str, float]:
         clock = Clock()
         with progress.listen(clock):
-            self.model = xt.preset(self.config, threads=self.threads, seed=0).fit(X, Y)
+            self.model = xt.preset(self.config, threads=self.threads, seed=self.seed).fit(X, Y)
         return clock.steps
 
     def save(self, model: Path) -> None:
