@@ -13,11 +13,11 @@ from .._native import labels as native
 from ..arrays import as_features, assemble
 from ..errors import InputError
 from ..parallel import run, thread_count
-from ..types import Csr, Int64
+from ..types import Csr
 
 
 class LabelSpace:
-    """The labels of a training set: how often each occurs and what its rows look like."""
+    """The labels of a training set: which rows each has and what they look like."""
 
     def __init__(
         self, X: Csr, Y: Csr, *, features: Any = None, normalize_rows: bool = False, threads: int | None = None
@@ -37,12 +37,6 @@ class LabelSpace:
     def rows(self) -> Csr:
         """Labels × rows: which rows have each label."""
         return transpose(self.Y)
-
-    @cached_property
-    def frequency(self) -> Int64:
-        """How many rows have each label."""
-        counts: Int64 = np.diff(self.rows.indptr)
-        return counts
 
     @cached_property
     def vectors(self) -> Csr:
