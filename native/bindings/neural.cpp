@@ -6,6 +6,7 @@
 #include "neural/bag.hpp"
 #include "neural/batch.hpp"
 #include "neural/dots.hpp"
+#include "neural/graph.hpp"
 #include "neural/labels.hpp"
 
 namespace nb = nanobind;
@@ -101,6 +102,15 @@ void best_of_given(In2<float> queries, In2<float> vectors, In2<Id> given, Out2<I
                           static_cast<Offset>(found.shape(1)), found.data(), scores.data());
 }
 
+void walk(In2<Id> neighbours, In<Id> entries, In2<float> queries, In2<float> vectors, Offset beam, Out2<Id> found,
+          Out2<float> scores) {
+    const neural::Graph graph{neighbours.data(), static_cast<Offset>(neighbours.shape(1)), entries.data(),
+                              static_cast<Offset>(entries.size())};
+    neural::walk(graph, queries.data(), static_cast<Offset>(queries.shape(0)), vectors.data(),
+                 static_cast<Offset>(vectors.shape(0)), static_cast<Offset>(queries.shape(1)), beam,
+                 static_cast<Offset>(found.shape(1)), found.data(), scores.data());
+}
+
 }  // namespace
 
 NB_MODULE(neural, m) {
@@ -122,4 +132,6 @@ NB_MODULE(neural, m) {
           "scores"_a.noconvert(), release());
     m.def("best_of_given", &best_of_given, "queries"_a.noconvert(), "vectors"_a.noconvert(), "given"_a.noconvert(),
           "found"_a.noconvert(), "scores"_a.noconvert(), release());
+    m.def("walk", &walk, "neighbours"_a.noconvert(), "entries"_a.noconvert(), "queries"_a.noconvert(),
+          "vectors"_a.noconvert(), "beam"_a, "found"_a.noconvert(), "scores"_a.noconvert(), release());
 }

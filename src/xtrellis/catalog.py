@@ -37,9 +37,16 @@ def _one_vs_all() -> Model:
     return LinearTree(index=FlatTree())
 
 
+def _glas() -> Model:
+    from .neural import Glas
+
+    return Glas()
+
+
 # Imports wait inside the functions: naming a preset must not load what other presets need.
 _PRESETS: dict[str, Callable[[], Model]] = {
     "bonsai": _bonsai,
+    "glas": _glas,
     "one-vs-all": _one_vs_all,
     "parabel": _parabel,
     "xr-linear": _xr_linear,

@@ -15,6 +15,10 @@ from .options import Debug, Format, Json, Quiet, Read, Threads
 def inspect(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="A model folder or a data file.")],
     verify: Annotated[bool, typer.Option("--verify", help="Check every byte of a model against its hashes.")] = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE", help="Draw the learning curves of a model (.png, .svg, .pdf)."),
+    ] = None,
     threads: Threads = None,
     format: Format = None,
     read: Read = None,
@@ -33,8 +37,11 @@ def inspect(
             from .. import store
 
             found = store.describe(path, verify=verify)
-        elif verify:
-            raise InputError(f"--verify checks models; {path} is not one")
+            if plot is not None:
+                _plot(path, plot)
+        elif verify or plot is not None:
+            what = "--verify checks" if verify else "--plot draws learning curves of"
+            raise InputError(f"{what} models; {path} is not one")
         else:
             from ..data import describe
             from .files import Source
@@ -44,3 +51,15 @@ def inspect(
         show.as_json(found.to_dict())
     else:
         show.result(found)
+
+
+def _plot(path: Path, to: Path) -> None:
+    from .. import store
+    from ..neural.curves import plot
+
+    model = store.load(path)
+    model = getattr(model, "model", model)  # inside a tagger
+    curves = getattr(model, "curves", None)
+    if not curves:
+        raise InputError(f"--plot draws learning curves; a {type(model).__name__} has none")
+    plot(curves, to)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -51,7 +52,7 @@ class Batches:
         counts = np.diff(self.Y.indptr)[order]
         picked = self.Y.indices[self.Y.indptr[order] + (rng.random(len(order)) * counts).astype(np.int64)]
         edges = [len(order) * i // self.count for i in range(self.count + 1)]
-        for first, last in zip(edges[:-1], edges[1:], strict=True):
+        for first, last in pairwise(edges):
             rows, labels = order[first:last], picked[first:last]
             more = rng.integers(0, self.Y.shape[1], self.further, dtype=np.int32) if self.further else labels[:0]
             block = np.unique(np.concatenate([labels, more])).astype(np.int32)

@@ -27,7 +27,9 @@ def device_of(torch: Any, wanted: str) -> Any:
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0][:200]
-        raise ParameterError(f"device must be 'auto', 'cpu' or one that torch can use here; got {wanted!r} ({reason})") from None
+        raise ParameterError(
+            f"device must be 'auto', 'cpu' or one that torch can use here; got {wanted!r} ({reason})"
+        ) from None
     return device
 
 

@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import progress
-from ..arrays import Rows
 from ..parallel import run
 from ..rng import generator
 from ..types import Array, Csr, Float32, Int32
@@ -71,6 +69,8 @@ class GlasTask:
         }
         if how.loss == "softmax":
             dense["scale"] = np.log(np.full(1, 20, np.float32))
+        if relu:
+            dense["mix"] = np.eye(how.dim, dtype=np.float32)
         self.dense = Adam(dense)
         self.relu = relu
         needs_similarity = how.regularizer in ("glas", "laplacian")
@@ -90,8 +90,8 @@ class GlasTask:
         torch = self.torch
         summed = self.embedding.forward(batch.X)
         V = self.labels.take(batch.block)
-        gains = (1 / self.embedding.lengths()) if self.how.weight_norm else np.ones(self.how.dim, np.float32)
-        edges = list(range(0, len(batch), PIECE)) + [len(batch)]
+        gains = self._gains()
+        edges = [*range(0, len(batch), PIECE), len(batch)]
         cuts = np.searchsorted(batch.known_rows, edges)
 
         def piece(i: int) -> tuple[float, float, list[Any]]:
@@ -133,7 +133,7 @@ class GlasTask:
         dense = {name: leaf(value) for name, value in self.dense.values.items()}
         hidden = s * constant(gains) * dense["length"].exp() + dense["bias"]
         if self.relu:
-            hidden = hidden.relu()
+            hidden = hidden.relu() @ dense["mix"].T
         inputs = hidden / hidden.norm(dim=1, keepdim=True).clamp(min=1e-12)
         scores = inputs @ v.T
         places = constant(known[0]), constant(known[1])
@@ -164,14 +164,20 @@ class GlasTask:
         function = regularizers.glas if kind == "glas" else regularizers.laplacian
         return function(V, self.similarity.block(labels), self.torch, threads=threads)
 
+    def _gains(self) -> Float32:
+        """What each output is multiplied with, apart from the shared length."""
+        ones = np.ones(self.how.dim, np.float32)
+        return ones / self.embedding.lengths() if self.how.weight_norm else ones
+
     # What the loop asks
 
     def network(self) -> Network:
         """The model as it is now; arrays are shared where they need not change."""
         length = np.exp(self.dense.values["length"][0])
-        gains = length / self.embedding.lengths() if self.how.weight_norm else np.full(self.how.dim, length, np.float32)
-        W = self.embedding.weights * gains
-        return Network(W, self.dense.values["bias"].copy(), None, self.labels.weights, self.relu)
+        W = self.embedding.weights * (length * self._gains())
+        return Network(
+            W, self.dense.values["bias"].copy(), self.dense.values.get("mix"), self.labels.weights, self.relu
+        )
 
     def measure(self) -> dict[str, float]:
         network = self.network()
@@ -199,4 +205,5 @@ class GlasTask:
 
 
 def _labels(Y: Csr, row: int) -> Int32:
-    return Y.indices[Y.indptr[row] : Y.indptr[row + 1]]
+    found: Int32 = Y.indices[Y.indptr[row] : Y.indptr[row + 1]]
+    return found

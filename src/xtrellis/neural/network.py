@@ -1,7 +1,7 @@
 """A trained embedding classifier: sparse row → unit vector → the labels with the largest inner products. No torch here.
 
-    φ(x) = unit(act(x·W + b))  or  unit(relu(x·W + b)·M)         act: nothing or relu
-    score of label l = φ(x)·v_l, a cosine between -1 and 1
+φ(x) = unit(act(x·W + b))  or  unit(relu(x·W + b)·M)         act: nothing or relu
+score of label l = φ(x)·v_l, a cosine between -1 and 1
 """
 
 from __future__ import annotations

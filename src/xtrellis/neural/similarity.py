@@ -50,9 +50,12 @@ class Block:
         V = V.detach()
         if V.device.type == "cpu" and V.dtype == torch.float32:
             return torch.from_numpy(bag(self.U, V.contiguous().numpy(), threads))
-        parts = (torch.from_numpy(a).to(V.device) for a in (self.U.indptr, self.U.indices.astype(np.int64), self.U.data))
-        offsets, ids, values = parts
-        return torch.sparse_csr_tensor(offsets, ids, values.to(V.dtype), size=self.U.shape) @ V
+        counts = np.diff(self.U.indptr)
+        rows, ids, values = (
+            torch.from_numpy(array).to(V.device)
+            for array in (np.repeat(np.arange(len(counts)), counts), self.U.indices.astype(np.int64), self.U.data)
+        )
+        return torch.zeros_like(V).index_add_(0, rows, values.to(V.dtype)[:, None] * V[ids])
 
 
 class Similarity:
@@ -78,7 +81,9 @@ class Similarity:
 
     def _counts(self, labels: Int32) -> Rows:
         work = np.concatenate([[0], np.cumsum(self._work[labels])])
-        edges = np.unique(np.concatenate([[0], np.searchsorted(work, np.linspace(0, work[-1], 9)[1:-1]), [len(labels)]]))
+        edges = np.unique(
+            np.concatenate([[0], np.searchsorted(work, np.linspace(0, work[-1], 9)[1:-1]), [len(labels)]])
+        )
 
         def part(span: tuple[int, int]) -> tuple[Int64, Int32, Float32]:
             return native.together(

@@ -101,7 +101,9 @@ class Loop:
     def _give_up(self, best: dict[str, Array], error: TrainingError) -> None:
         """A loss that is no number has spoilt the state: put the last good one back, and say so."""
         self.task.restore(best)
-        kept = f"the model keeps its state after epoch {self.best_epoch() + 1}" if self.curves else "nothing was learned"
+        kept = (
+            f"the model keeps its state after epoch {self.best_epoch() + 1}" if self.curves else "nothing was learned"
+        )
         raise TrainingError(f"{error}; {kept}. A smaller learning_rate usually helps") from None
 
     def _copy(self) -> dict[str, Array]:
