@@ -12,9 +12,11 @@ __version__ = "0.1.0"
 
 # Public name -> the module that holds it. The one list of what users may rely on.
 _PUBLIC = {
+    "BagEncoder": "neural",
     "BalancedTree": "index",
     "DataError": "errors",
     "Dataset": "data",
+    "Elias": "neural",
     "ExplainedTag": "explained",
     "Explanation": "linear",
     "InputError": "errors",

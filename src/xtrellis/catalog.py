@@ -37,6 +37,12 @@ def _one_vs_all() -> Model:
     return LinearTree(index=FlatTree())
 
 
+def _elias() -> Model:
+    from .neural import Elias
+
+    return Elias()
+
+
 def _glas() -> Model:
     from .neural import Glas
 
@@ -46,6 +52,7 @@ def _glas() -> Model:
 # Imports wait inside the functions: naming a preset must not load what other presets need.
 _PRESETS: dict[str, Callable[[], Model]] = {
     "bonsai": _bonsai,
+    "elias": _elias,
     "glas": _glas,
     "one-vs-all": _one_vs_all,
     "parabel": _parabel,

@@ -9,6 +9,7 @@ from .state import Storable
 
 # Class name -> "module:attribute". Strings, so that loading a model imports only what that model is made of.
 CLASSES = {
+    "Elias": "xtrellis.neural:Elias",
     "Glas": "xtrellis.neural:Glas",
     "LabelTree": "xtrellis.index:LabelTree",
     "LabelIndex": "xtrellis.neural.ann:LabelIndex",
