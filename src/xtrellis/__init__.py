@@ -17,6 +17,7 @@ _PUBLIC = {
     "DataError": "errors",
     "Dataset": "data",
     "Elias": "neural",
+    "EncoderOvA": "neural",
     "ExplainedTag": "explained",
     "Explanation": "linear",
     "InputError": "errors",

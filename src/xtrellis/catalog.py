@@ -43,6 +43,12 @@ def _elias() -> Model:
     return Elias()
 
 
+def _encoder_ova() -> Model:
+    from .neural import EncoderOvA
+
+    return EncoderOvA()
+
+
 def _glas() -> Model:
     from .neural import Glas
 
@@ -53,6 +59,7 @@ def _glas() -> Model:
 _PRESETS: dict[str, Callable[[], Model]] = {
     "bonsai": _bonsai,
     "elias": _elias,
+    "encoder-ova": _encoder_ova,
     "glas": _glas,
     "one-vs-all": _one_vs_all,
     "parabel": _parabel,

@@ -3,5 +3,6 @@
 from .elias import Elias
 from .encoder import BagEncoder, Encoder
 from .glas import Glas
+from .ova import EncoderOvA
 
-__all__ = ["BagEncoder", "Elias", "Encoder", "Glas"]
+__all__ = ["BagEncoder", "Elias", "Encoder", "EncoderOvA", "Glas"]

@@ -1,7 +1,7 @@
 """`Elias`: an index of labels that is learned together with the classifiers and the encoder.
 
-Gupta et al., "ELIAS: End-to-End Learning to Index and Search in Large Output Spaces" (NeurIPS 2022). Training needs torch
-(extra `deep`); a trained model with a BagEncoder does not.
+Gupta et al., "ELIAS: End-to-End Learning to Index and Search in Large Output Spaces" (NeurIPS 2022).
+Training needs torch (extra `deep`); a trained model with a BagEncoder does not.
 """
 
 from __future__ import annotations
@@ -59,13 +59,16 @@ class Elias(Model):
         number(at_least=1), "about how many clusters a row may give full score (α)", default=10.0
     )
     edge_scale: float | None = param(
-        number(at_least=1, or_none=True), "about how many labels a cluster may give full score; None: twice its share (β)",
+        number(at_least=1, or_none=True),
+        "about how many labels a cluster may give full score (β); None: twice its share",
         default=None,
-    )  # fmt: skip
+    )
     shortlist_weight: float = param(
         number(at_least=0), "weight of the loss that pulls labels into the shortlist (λ)", default=0.05
     )
-    dropout: float = param(number(at_least=0, at_most=0.9), "share of a vector's entries set to 0 in training", default=0.5)
+    dropout: float = param(
+        number(at_least=0, at_most=0.9), "share of a vector's entries set to 0 in training", default=0.5
+    )
     batch: int | None = param(
         integer(at_least=1, or_none=True), "rows in a batch; None: up to 512, fewer for small data", default=None
     )
@@ -74,13 +77,13 @@ class Elias(Model):
         number(above=0, at_most=0.9), "share of the epochs that belong to the first of two stages", default=0.4
     )
     learning_rate: float = param(
-        number(above=0), "first step of classifiers and edges; falls to 0 over each stage", default=0.01
+        number(above=0), "first step of classifiers and edges; falls to 0 over each stage", default=0.02
     )
     encoder_rate: float | None = param(
         number(above=0, or_none=True), "the same for the encoder; None: what suits it", default=None
     )
     decay: float = param(number(at_least=0), "how fast weights (not biases) decay", default=0.01)
-    accumulate: int = param(integer(at_least=1), "batches between two steps of the label classifiers", default=4)
+    accumulate: int = param(integer(at_least=1), "batches between two steps of the label classifiers", default=1)
     averaging: float = param(
         number(at_least=0, at_most=1), "from this share of a stage on, the mean of the weights counts", default=0.7
     )
@@ -103,7 +106,7 @@ class Elias(Model):
     )
 
     _network: EliasNetwork | None = None
-    _weights: Mapping[str, Array] = {}  # noqa: RUF012 - never changed, only replaced
+    _weights: Mapping[str, Array] = {}
     _curves: Curves = []  # noqa: RUF012
 
     @property
@@ -168,9 +171,9 @@ class Elias(Model):
         network = task.network()
         # Best edges first and no empty places at the end; labels that no row had would only add noise.
         order = np.argsort(-network.edge_logs, axis=1, kind="stable")
-        ids, logs = (np.take_along_axis(array, order, axis=1) for array in (network.edge_ids, network.edge_logs))
-        width = max(1, int((ids >= 0).sum(axis=1).max()))
-        ids, logs = (np.ascontiguousarray(array[:, :width]) for array in (ids, logs))
+        order = order[:, : max(1, int((network.edge_ids >= 0).sum(axis=1).max()))]
+        ids = np.take_along_axis(network.edge_ids, order, axis=1)
+        logs = np.take_along_axis(network.edge_logs, order, axis=1)
         self._network = EliasNetwork(network.clusters, ids, logs, network.labels, network.scale)
         self._weights = {name: value.copy() for name, value in task.encoder_weights().items()}
         self._curves = loop.curves
@@ -223,9 +226,7 @@ class Elias(Model):
         n_labels = int(Y.shape[1])
         largest = math.ceil(n_labels / how.clusters)
         rows = label_vectors_of(self.encoder, X, texts, seed=self.seed, threads=self.threads, device=self.device)
-        tree = BalancedTree(arity=2, max_leaf=largest).build(
-            LabelSpace(rows, Y, threads=self.threads), seed=self.seed
-        )
+        tree = BalancedTree(arity=2, max_leaf=largest).build(LabelSpace(rows, Y, threads=self.threads), seed=self.seed)
         return partition(tree, largest)
 
     def embed(self, X: Any, *, texts: Sequence[str] | None = None) -> Float32:

@@ -1,6 +1,6 @@
 """The index of ELIAS: edges from clusters to labels, as two arrays clusters × width (-1 for an empty place).
 
-Stage 1 has a partition of the labels; stage 2 begins with the labels of the rows that each cluster attracts (eq. 9, 10).
+Stage 1 has a partition of the labels; stage 2 begins with the labels of the rows that each cluster attracts (eq. 9).
 """
 
 from __future__ import annotations

@@ -1,36 +1,29 @@
-"""One ELIAS training: both stages in one run of epochs, so that a checkpoint anywhere goes on to the same model.
-
-A batch is cut into pieces of rows. Each is worked on by one thread, torch included, and their gradients are added in
-order: a step is the same for any number of threads.
-"""
+"""One ELIAS training: both stages in one run of epochs, so that a checkpoint anywhere goes on to the same model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse as sp
 
 from .. import progress
 from .._native import neural as native
 from ..parallel import run, spans
-from ..rng import generator
 from ..types import Array, Csr, Float32, Int32
 from .batches import take
 from .elias_graph import Graph, connect, first_values, homes
 from .elias_losses import shortlist_loss
 from .elias_network import NEVER, EliasNetwork, edge_logs
 from .encoder import Encoder, Inputs
+from .encoder_task import PIECE, EncoderTask
 from .extra import one_thread
 from .gather import best_paths, find, gather_dot
 from .optim import AdamW, RowAdamW
 
-PIECE = 64  # rows of a batch that are worked on at once
-MEASURED = 2000  # rows at most that quality is measured on after each epoch
-BIAS = -4.0  # of a label at the beginning: most labels of a shortlist are wrong
 REFRESH = 50  # steps between two looks at which edge of a label is the strongest
-AVERAGES = 20  # times an epoch that the running mean of the weights is taken
 
 
 @dataclass(frozen=True)
@@ -67,35 +60,25 @@ class Pending:
     vectors: list[Float32]
 
 
-class EliasTask:
+class EliasTask(EncoderTask):
     """What the loop runs."""
 
     def __init__(
         self, inputs: Inputs, Y: Csr, train: Int32, held_out: Int32, graph: Graph, encoder: Encoder, how: Settings,
         torch: Any, device: Any,
     ) -> None:  # fmt: skip
-        self.inputs, self.Y, self.how, self.torch, self.device = inputs, Y, how, torch, device
-        self.rows, self.held_out = train, held_out[:MEASURED]
-        self.sample = np.sort(generator(how.seed, "measure").permutation(train)[:MEASURED]).astype(np.int32)
-        self.encoder, self.coder = encoder, encoder.start(inputs, seed=how.seed, threads=how.threads, device=device)
+        super().__init__(inputs, Y, train, held_out, encoder, how, torch, device)
+        self.how = how
         self.stage = np.ones(1, np.int64)
         self.ids = np.full((graph.n_clusters, max(how.edges, graph.ids.shape[1])), -1, np.int32)
         self.ids[:, : graph.ids.shape[1]] = graph.ids
-        self.n_labels = graph.n_labels
         values: dict[str, Float32] = {f"encoder.{name}": value for name, value in self.coder.dense.items()}
         values["clusters"] = np.zeros((graph.n_clusters, encoder.width), np.float32)
         values["edges"] = np.zeros(self.ids.shape, np.float32)
         decay = {name: how.decay for name, value in values.items() if value.ndim > 1 and name != "edges"}
         self.dense = AdamW(values, decay=decay)
         self.labels = RowAdamW(self._first_labels(), decay=how.decay, threads=how.threads)
-        self.averaged = np.zeros(1, np.int64)  # how many states the means are of
-        self.means: dict[str, Float32] = {name: np.zeros_like(value) for name, value in self._current().items()}
-        self.count = max(1, -(-len(train) // how.batch))
-
-    def _first_labels(self) -> Float32:
-        out = np.zeros((self.n_labels, self.encoder.width), np.float32)
-        out[:, -1] = BIAS
-        return out
+        self.means = {name: np.zeros_like(value) for name, value in self._current().items()}
 
     # One epoch
 
@@ -104,21 +87,18 @@ class EliasTask:
         if epoch == how.first_epochs and self.stage[0] == 1:
             self._second_stage()
         first, last = (0, how.first_epochs) if self.stage[0] == 1 else (how.first_epochs, how.epochs)
-        order = generator(how.seed, "epoch", epoch).permutation(self.rows).astype(np.int32, copy=False)
-        edges = [len(order) * i // self.count for i in range(self.count + 1)]
         pending = Pending([], [], [])
         with one_thread(self.torch):
-            for i in range(self.count):
+            for i, rows in enumerate(self._batches(epoch)):
                 if i % REFRESH == 0:
                     self.home = homes(self._graph(), self._edge_logs_now())
                 done = (epoch - first + i / self.count) / (last - first)
-                slowed = min(1.0, (done * (last - first) * self.count + 1) / 20) * max(1 - done, 0.02)
-                loss, short = self._step(order[edges[i] : edges[i + 1]], epoch, i, slowed, pending)
+                slowed = self._slowed(done, last - first)
+                loss, short = self._step(rows, epoch, i, slowed, pending)
                 if (i + 1) % how.accumulate == 0 or i + 1 == self.count:
                     self._apply(pending, how.learning_rate * slowed)
-                if done >= how.averaging and (i + 1) % max(1, self.count // AVERAGES) == 0:
-                    self._average()
-                yield edges[i + 1] - edges[i], loss, short
+                self._average(done, i)
+                yield len(rows), loss, short
 
     def _step(self, rows: Int32, epoch: int, i: int, slowed: float, pending: Pending) -> tuple[float, float]:
         torch, how = self.torch, self.how
@@ -135,7 +115,7 @@ class EliasTask:
             return self._piece(batch, leaf, own, mask, logs, span, len(rows))
 
         parts = run(piece, pieces, threads=how.threads)
-        loss, short = (float(sum(part[j] for part in parts)) for j in (0, 1))
+        loss, short = sum(part[0] for part in parts), sum(part[1] for part in parts)
         if not (np.isfinite(loss) and np.isfinite(short)):  # the loop stops here; nothing is spoilt
             return loss, short
         by_leaf = np.concatenate([part[2][0] for part in parts])
@@ -144,13 +124,7 @@ class EliasTask:
         if learned:
             (gradients["edges"],) = torch.autograd.grad(edges, [values], torch.from_numpy(by_edge))
             gradients["edges"] = gradients["edges"].numpy()
-        self.coder.step(batch, np.ascontiguousarray(by_leaf), how.encoder_rate * slowed)
-        share = self.coder.dense_share
-        rates = {
-            name: slowed * (how.encoder_rate * share if name.startswith("encoder.") else how.learning_rate)
-            for name in gradients
-        }
-        self.dense.step(gradients, rates, threads=how.threads)
+        self._step_encoder(batch, by_leaf, gradients, slowed)
         for part in parts:
             pending.ids.append(part[2][1])
             pending.gradients.append(part[2][2])
@@ -160,14 +134,11 @@ class EliasTask:
     def _piece(
         self, batch: Any, leaf: Float32, own: Any, mask: Float32, edges: Float32, span: tuple[int, int], n: int
     ) -> tuple[float, float, list[Any]]:
-        """Loss and gradients of some rows of a batch of n: by leaf, shortlist, by its scores, vectors, by edges, dense."""
+        """Loss and shortlist loss of some rows of a batch of n; what `_step` needs of their gradients."""
         torch, how, at = self.torch, self.how, slice(*span)
         start = torch.from_numpy(leaf[at]).requires_grad_()
         edge = torch.from_numpy(edges).requires_grad_()
-        dense = {
-            name: torch.from_numpy(value).requires_grad_() for name, value in self.dense.values.items() if name != "edges"
-        }
-        inner = {name.removeprefix("encoder."): v for name, v in dense.items() if name.startswith("encoder.")}
+        dense, inner = self._dense_leaves(without="edges")
         vectors = self.coder.forward(torch, batch, span, start, inner).cpu() * torch.from_numpy(mask[at])
         logits = vectors @ dense["clusters"].T
         logs = (logits.log_softmax(1) + float(np.log(how.cluster_scale))).clamp(max=0)
@@ -192,7 +163,11 @@ class EliasTask:
             np.zeros(tuple(x.shape), np.float32) if g is None else g.numpy()
             for x, g in zip(leaves, found_gradients, strict=True)
         )
-        return float(loss.detach()), short, [by_start, found.labels, by_score, vectors.detach().numpy(), by_edge, *by_dense]
+        return (
+            float(loss.detach()),
+            short,
+            [by_start, found.labels, by_score, vectors.detach().numpy(), by_edge, *by_dense],
+        )
 
     def _clusters(self, logits: Float32, offsets: Any, ids: Int32) -> Int32:
         """The best clusters of each row, and the strongest one of each label that it has; -1 pads."""
@@ -205,15 +180,6 @@ class EliasTask:
         parents[(parents[:, :, None] == best[:, None, :]).any(2)] = -1
         return np.ascontiguousarray(np.concatenate([best, parents], axis=1))
 
-    def _mask(self, n: int, epoch: int, i: int) -> Float32:
-        """Dropout of the vectors; the constant stays."""
-        keep = 1 - self.how.dropout
-        out = np.ones((n, self.encoder.width), np.float32)
-        if keep < 1:
-            kept = generator(self.how.seed, "mask", epoch, i).random((n, out.shape[1] - 1), dtype=np.float32) < keep
-            out[:, :-1] = kept / np.float32(keep)
-        return out
-
     def _apply(self, pending: Pending, rate: float) -> None:
         if not pending.ids:
             return
@@ -222,13 +188,9 @@ class EliasTask:
         def join(arrays: list[Any], fill: float) -> Any:
             if all(a.shape[1] == width for a in arrays):
                 return np.concatenate(arrays)
-            return np.concatenate(
-                [np.pad(a, ((0, 0), (0, width - a.shape[1])), constant_values=fill) for a in arrays]
-            )
+            return np.concatenate([np.pad(a, ((0, 0), (0, width - a.shape[1])), constant_values=fill) for a in arrays])
 
-        self.labels.step(
-            join(pending.ids, -1), join(pending.gradients, 0), np.concatenate(pending.vectors), rate
-        )
+        self.labels.step(join(pending.ids, -1), join(pending.gradients, 0), np.concatenate(pending.vectors), rate)
         pending.ids, pending.gradients, pending.vectors = [], [], []
 
     # The index
@@ -265,8 +227,6 @@ class EliasTask:
                 scores[first:last] = np.exp(logs)
                 advance(last - first)
         own = take(self.Y, self.rows)
-        from scipy import sparse as sp
-
         Y = sp.csr_array((own.data, own.indices, own.indptr), shape=own.shape)
         graph = connect(best, scores, Y, len(self.ids), self.ids.shape[1])
         self.ids[...] = graph.ids
@@ -276,39 +236,11 @@ class EliasTask:
             self.labels.begin(self._first_labels())
         self.stage[0], self.averaged[0] = 2, 0
 
-    # Means of the weights
-
-    def _current(self) -> dict[str, Float32]:
-        encoder = {f"encoder.{name}": value for name, value in self.coder.weights().items()}
-        return {
-            **encoder,
-            "clusters": self.dense.values["clusters"],
-            "edges": self.dense.values["edges"],
-            "labels": self.labels.weights,
-        }
-
-    def _average(self) -> None:
-        self.averaged[0] += 1
-        share = np.float32(1 / self.averaged[0])
-        for name, value in self._current().items():
-            mean = self.means[name]
-            run(
-                lambda span, mean=mean, value=value: _approach(mean[slice(*span)], value[slice(*span)], share),
-                spans(len(mean), 16, at_least=256),
-                threads=self.how.threads,
-            )
-
-    def final(self) -> dict[str, Float32]:
-        """The weights that count: their mean, once there is one."""
-        return self.means if self.averaged[0] else self._current()
-
     # What the loop asks
 
-    def encoder_weights(self) -> dict[str, Array]:
-        """Of the model as it is now."""
-        return {
-            name.removeprefix("encoder."): value for name, value in self.final().items() if name.startswith("encoder.")
-        }
+    def _current(self) -> dict[str, Float32]:
+        dense = {name: self.dense.values[name] for name in ("clusters", "edges")}
+        return {**self._encoder_current(), **dense, "labels": self.labels.weights}
 
     def network(self) -> EliasNetwork:
         """The model as it is now; arrays are shared."""
@@ -316,56 +248,12 @@ class EliasTask:
         logs = self._edge_logs_now(final["edges"])
         return EliasNetwork(final["clusters"], self.ids, logs, final["labels"], self.how.cluster_scale)
 
-    def _encode(self, rows: Int32) -> Float32:
-        texts = self.inputs.texts
-        chosen = Inputs(
-            None if self.inputs.X is None else take(self.inputs.X, rows),
-            None if texts is None else [texts[int(row)] for row in rows],
-        )
-        return self.encoder.encode(self.encoder_weights(), chosen, threads=self.how.threads, device=str(self.device))
+    def _predict(self, vectors: Float32, k: int) -> Int32:
+        how = self.how
+        return self.network().predict(vectors, k, beam=how.beam, shortlist=how.shortlist, threads=how.threads)[0]
 
     def measure(self) -> dict[str, float]:
-        network = self.network()
-        out = {"train_p1": self._quality(network, self.sample)[0], "stage": float(self.stage[0])}
-        if len(self.held_out):
-            out["held_out_p1"], out["held_out_r100"] = self._quality(network, self.held_out)
-        return out
+        return {**super().measure(), "stage": float(self.stage[0])}
 
-    def _quality(self, network: EliasNetwork, rows: Int32) -> tuple[float, float]:
-        """P@1 and R@100."""
-        how, own = self.how, take(self.Y, rows)
-        top, _ = network.predict(
-            self._encode(rows), 100, beam=how.beam, shortlist=how.shortlist, threads=how.threads
-        )
-        hits, recall = 0, 0.0
-        for i, found in enumerate(top):
-            wanted = own.indices[own.indptr[i] : own.indptr[i + 1]]
-            hits += int(found[0] in wanted)
-            recall += len(np.intersect1d(wanted, found)) / max(1, len(wanted))
-        return 100 * hits / max(1, len(rows)), 100 * recall / max(1, len(rows))
-
-    def arrays(self) -> dict[str, Array]:
-        parts: dict[str, Mapping[str, Array]] = {
-            "coder": self.coder.arrays(),
-            "dense": self.dense.arrays(),
-            "labels": self.labels.arrays(),
-            "mean": self.means,
-            "index": {"stage": self.stage, "ids": self.ids, "averaged": self.averaged},
-        }
-        return {f"{part}.{name}": array for part, arrays in parts.items() for name, array in arrays.items()}
-
-    def restore(self, arrays: Mapping[str, Array]) -> None:
-        def of(part: str) -> dict[str, Array]:
-            return {n.removeprefix(f"{part}."): a for n, a in arrays.items() if n.startswith(f"{part}.")}
-
-        self.coder.restore(of("coder"))
-        self.dense.restore(of("dense"))
-        self.labels.restore(of("labels"))
-        for name, value in of("mean").items():
-            self.means[name][...] = value
-        for name, value in of("index").items():
-            getattr(self, name)[...] = value
-
-
-def _approach(mean: Float32, value: Float32, share: np.float32) -> None:
-    mean += (value - mean) * share
+    def _index_state(self) -> dict[str, Array]:
+        return {**super()._index_state(), "stage": self.stage, "ids": self.ids}

@@ -1,7 +1,7 @@
 """What an encoder is: features or texts in, vectors out, trainable; and the one that needs no GPU.
 
-The last entry of every vector is 1. So a label's or cluster's bias is the last entry of its weights, and nothing but the
-optimiser (which does not let biases decay) has to know of it.
+The last entry of every vector is 1. So a label's or cluster's bias is the last entry of its weights, and nothing but
+the optimiser (which does not let biases decay) has to know of it.
 """
 
 from __future__ import annotations
@@ -106,12 +106,10 @@ class Encoder(Configured):
 class BagEncoder(Encoder):
     """Embeddings of features, averaged with their weights in the row, and a residual block: h + relu(h·R + c)."""
 
-    usual_rate = 0.1
+    usual_rate = 0.3
 
     dim: int = param(integer(at_least=2), "length of the vectors", default=256)
-    keep: float = param(
-        number(above=0, at_most=1), "probability that a feature of a training row is kept", default=0.8
-    )
+    keep: float = param(number(above=0, at_most=1), "probability that a feature of a training row is kept", default=0.8)
 
     @property
     def width(self) -> int:

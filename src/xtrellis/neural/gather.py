@@ -1,7 +1,7 @@
 """Scores of shortlists as torch functions: products with some rows of a large matrix, and the best paths of an index.
 
-On the CPU in float32 by our kernels, which never build rows × shortlist × dim; elsewhere by plain torch operations, with
-the same results up to rounding. Each call works on the calling thread: callers spread pieces of a batch.
+On the CPU in float32 by our kernels, which never build rows × shortlist × dim; elsewhere by plain torch operations,
+with the same results up to rounding. Each call works on the calling thread: callers spread pieces of a batch.
 """
 
 from __future__ import annotations

@@ -42,7 +42,8 @@ class AdamW:
             rest = (rates[name], *BETAS, *scale, EPSILON, self.decay.get(name, 0.0))
 
             def part(span: tuple[int, int], flat: list[Float32] = flat, rest: tuple[float, ...] = rest) -> None:
-                native.adam(*(array[slice(*span)] for array in flat), *rest)
+                g, w, first, second = (array[slice(*span)] for array in flat)
+                native.adam(g, w, first, second, *rest)
 
             run(part, spans(len(flat[0]), _PARTS, at_least=1 << 16), threads=threads)
 
@@ -90,6 +91,15 @@ class RowAdamW:
             )  # fmt: skip
 
         run(part, range(_PARTS), threads=self.threads)
+
+    def step_block(self, first: int, gradient: Float32, rate: float) -> None:
+        """A step of neighbouring rows from `first` on; who steps all blocks counts `steps` once before."""
+        at = slice(first, first + len(gradient))
+        weights = self.weights[at]
+        bias = weights[:, -1].copy()
+        g, w, m, v = (a.reshape(-1) for a in (np.ascontiguousarray(gradient), weights, self.first[at], self.second[at]))
+        native.adam(g, w, m, v, rate, *BETAS, *_corrections(self.steps), EPSILON, self.decay)
+        weights[:, -1] += np.float32(rate * self.decay) * bias
 
     def begin(self, weights: Float32) -> None:
         """Anew."""

@@ -17,9 +17,7 @@ from .encoder import Encoder, Inputs
 MOST_HELD_OUT = 5000
 
 
-def door(
-    encoder: Encoder, X: Any, Y: Any, texts: Sequence[str] | None
-) -> tuple[Csr, Csr, Sequence[str] | None]:
+def door(encoder: Encoder, X: Any, Y: Any, texts: Sequence[str] | None) -> tuple[Csr, Csr, Sequence[str] | None]:
     """What `fit` was given, in the form that kernels trust."""
     X = as_features(X)
     Y = as_labels(Y, n_rows=int(X.shape[0]))

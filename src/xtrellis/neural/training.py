@@ -43,9 +43,7 @@ class Task(Protocol):
 class Loop:
     """Runs a task for some epochs. Afterwards the task holds the best state, and `curves` how it went."""
 
-    def __init__(
-        self, task: Task, *, epochs: int, patience: int | None, rows: int, more: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, task: Task, *, epochs: int, patience: int | None, rows: int, more: tuple[str, ...] = ()) -> None:
         self.task, self.epochs, self.patience, self.rows = task, epochs, patience, rows
         self.names = (*_CURVES, *more)
         self.curves: Curves = []

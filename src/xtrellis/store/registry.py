@@ -10,6 +10,7 @@ from .state import Storable
 # Class name -> "module:attribute". Strings, so that loading a model imports only what that model is made of.
 CLASSES = {
     "Elias": "xtrellis.neural:Elias",
+    "EncoderOvA": "xtrellis.neural:EncoderOvA",
     "Glas": "xtrellis.neural:Glas",
     "LabelTree": "xtrellis.index:LabelTree",
     "LabelIndex": "xtrellis.neural.ann:LabelIndex",
