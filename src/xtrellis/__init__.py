@@ -35,6 +35,7 @@ _PUBLIC = {
     "Tag": "tagger",
     "Tagger": "tagger",
     "TopK": "types",
+    "TransformerEncoder": "neural",
     "TrainingError": "errors",
     "Vectorizer": "text",
     "XtrellisError": "errors",

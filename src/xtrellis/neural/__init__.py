@@ -4,5 +4,6 @@ from .elias import Elias
 from .encoder import BagEncoder, Encoder
 from .glas import Glas
 from .ova import EncoderOvA
+from .transformer import TransformerEncoder
 
-__all__ = ["BagEncoder", "Elias", "Encoder", "EncoderOvA", "Glas"]
+__all__ = ["BagEncoder", "Elias", "Encoder", "EncoderOvA", "Glas", "TransformerEncoder"]

@@ -160,7 +160,7 @@ class EliasTask(EncoderTask):
         leaves = [start, scores, edge, *dense.values()]
         found_gradients = torch.autograd.grad(loss, leaves, allow_unused=True)
         by_start, by_score, by_edge, *by_dense = (
-            np.zeros(tuple(x.shape), np.float32) if g is None else g.numpy()
+            np.zeros(tuple(x.shape), np.float32) if g is None else g.cpu().numpy()
             for x, g in zip(leaves, found_gradients, strict=True)
         )
         return (

@@ -45,6 +45,9 @@ class Trainable(Protocol):
     dense: dict[str, Float32]
     dense_share: float  # their rate of learning as a share of the sparse part's
 
+    def leaves(self, torch: Any) -> dict[str, Any]:
+        """`dense` as tensors that want gradients."""
+
     def batch(self, rows: Int32, epoch: int) -> Any:
         """The inputs of some rows, as the other methods want them."""
 
@@ -163,6 +166,9 @@ class _BagTraining:
             "mix": generator(seed, "residual").standard_normal((how.dim, how.dim), dtype=np.float32) * scale,
             "bias": np.zeros(how.dim, np.float32),
         }
+
+    def leaves(self, torch: Any) -> dict[str, Any]:
+        return {name: torch.from_numpy(value).to(self.device).requires_grad_() for name, value in self.dense.items()}
 
     def batch(self, rows: Int32, epoch: int) -> Rows:
         return take(self.X, rows, keep=self.how.keep, seed=key(self.seed, "dropout", epoch))

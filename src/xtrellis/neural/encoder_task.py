@@ -104,9 +104,13 @@ class EncoderTask:
     def _dense_leaves(self, *, without: str = "") -> tuple[dict[str, Any], dict[str, Any]]:
         """Dense arrays as tensors that want gradients: all, and the encoder's by its own names."""
         torch = self.torch
-        values = ((name, value) for name, value in self.dense.values.items() if name != without)
-        dense = {name: torch.from_numpy(value).requires_grad_() for name, value in values}
-        return dense, {n.removeprefix("encoder."): v for n, v in dense.items() if n.startswith("encoder.")}
+        inner = self.coder.leaves(torch)
+        rest = {
+            name: torch.from_numpy(value).requires_grad_()
+            for name, value in self.dense.values.items()
+            if not name.startswith("encoder.") and name != without
+        }
+        return {f"encoder.{name}": leaf for name, leaf in inner.items()} | rest, inner
 
     # Means of the weights
 

@@ -82,7 +82,7 @@ class OvATask(EncoderTask):
 
         def backward(j: int) -> list[Any]:
             (first, last), (out, leaves) = pieces[j], ahead[j]
-            return [g.numpy() for g in torch.autograd.grad(out, leaves, by_vector[first:last])]
+            return [g.cpu().numpy() for g in torch.autograd.grad(out, leaves, by_vector[first:last])]
 
         parts = run(backward, range(len(pieces)), threads=how.threads)
         by_leaf = np.concatenate([part[0] for part in parts])

@@ -55,7 +55,9 @@ def test_blocks_give_the_gradient_of_the_whole(monkeypatch):
 
 def test_it_asks_every_label_and_survives_the_store(tmp_path):
     X, Y = data()
-    model = EncoderOvA(encoder=BagEncoder(dim=16), epochs=15, batch=16, dropout=0, learning_rate=0.1).fit(X, Y)
+    model = EncoderOvA(encoder=BagEncoder(dim=16), epochs=15, batch=16, dropout=0, learning_rate=0.1, holdout=0).fit(
+        X, Y
+    )
     top = model.predict(X, k=L)
     assert (np.sort(top.labels, axis=1) == np.arange(L)).all()
     p = 1 / (1 + np.exp(-model.embed(X) @ model.label_weights.T))
