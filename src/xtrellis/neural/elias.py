@@ -90,7 +90,7 @@ class Elias(Model):
     relearn: bool = param(flag(), "label classifiers begin anew in the second stage", default=True)
     holdout: float = param(
         number(at_least=0, at_most=0.5),
-        "share of rows (5000 at most) to choose the best epoch by; 0 for none",
+        "share of rows (5000 at most) to choose the best epoch by; fewer than 50 are none",
         default=0.05,
     )
     early_stopping: int | None = param(
@@ -205,7 +205,7 @@ class Elias(Model):
 
     def _batch(self, n: int) -> int:
         # Small data gets small batches: an index needs some hundred steps to settle.
-        return self.batch or min(512, max(32, n // 100))
+        return self.batch or min(512, max(16, n // 100))
 
     def _settings(self, X: Csr, Y: Csr) -> Settings:
         n, n_labels = (int(size) for size in Y.shape)

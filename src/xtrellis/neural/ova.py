@@ -50,7 +50,7 @@ class EncoderOvA(Model):
     )
     holdout: float = param(
         number(at_least=0, at_most=0.5),
-        "share of rows (5000 at most) to choose the best epoch by; 0 for none",
+        "share of rows (5000 at most) to choose the best epoch by; fewer than 50 are none",
         default=0.05,
     )
     early_stopping: int | None = param(
@@ -104,7 +104,7 @@ class EncoderOvA(Model):
         X, Y, texts = door(self.encoder, X, Y, texts)
         train, held_out = split(Y, self.holdout, self.seed)
         how = Settings(
-            dropout=self.dropout, batch=self.batch or min(512, max(32, len(train) // 100)), epochs=self.epochs,
+            dropout=self.dropout, batch=self.batch or min(512, max(16, len(train) // 100)), epochs=self.epochs,
             learning_rate=self.learning_rate, encoder_rate=self.encoder_rate or self.encoder.usual_rate,
             decay=self.decay, averaging=self.averaging, seed=self.seed, threads=self.threads,
         )  # fmt: skip

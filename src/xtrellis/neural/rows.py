@@ -14,7 +14,7 @@ from ..rng import generator
 from ..types import Array, Csr, Float32, Int32
 from .encoder import Encoder, Inputs
 
-MOST_HELD_OUT = 5000
+MOST_HELD_OUT, FEWEST_HELD_OUT = 5000, 50  # fewer would choose an epoch by chance
 
 
 def door(encoder: Encoder, X: Any, Y: Any, texts: Sequence[str] | None) -> tuple[Csr, Csr, Sequence[str] | None]:
@@ -45,6 +45,7 @@ def split(Y: Csr, share: float, seed: int) -> tuple[Int32, Int32]:
     """Rows to train on and rows to choose the epoch by; both have labels."""
     rows = np.flatnonzero(np.diff(Y.indptr)).astype(np.int32)
     held = min(int(share * len(rows)), MOST_HELD_OUT)
+    held = held if held >= FEWEST_HELD_OUT else 0
     order = generator(seed, "holdout").permutation(len(rows))
     return np.sort(rows[order[held:]]), np.sort(rows[order[:held]])
 

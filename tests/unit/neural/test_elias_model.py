@@ -19,7 +19,15 @@ from xtrellis.neural.encoder import Inputs
 from xtrellis.neural.rows import split
 
 N, D, L = 200, 60, 40
-SMALL = {"encoder": BagEncoder(dim=16), "clusters": 8, "beam": 3, "shortlist": 12, "epochs": 4, "batch": 32}
+SMALL = {
+    "encoder": BagEncoder(dim=16),
+    "clusters": 8,
+    "beam": 3,
+    "shortlist": 12,
+    "epochs": 4,
+    "batch": 32,
+    "holdout": 0.3,
+}
 
 
 @pytest.fixture(scope="module")
