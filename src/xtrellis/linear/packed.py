@@ -53,7 +53,6 @@ class PackedTree(Storable):
         self.native = native.Packed(
             offsets=tree.offsets,
             children=tree.children,
-            labels=tree.n_labels,
             copies=tree.has_copies,
             block_offsets=self.blocks,
             storage=STORAGES[storage],
