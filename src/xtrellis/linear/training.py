@@ -19,7 +19,8 @@ from .._native import linear as native
 from ..index import LabelTree
 from ..parallel import each
 from ..rng import key
-from ..types import Array, Csr, Int64
+from ..types import Array, Csr, Int32, Int64, UInt8
+from .effort import Effort
 from .memory import give_back
 from .packed import pack_block
 from .routes import Beams, Routes
@@ -93,6 +94,7 @@ class Trainer:
         threads: int | None = None,
         room: float = math.inf,
         shelf: Shelf = NO_SHELF,
+        effort: Effort | None = None,
     ) -> None:
         self.X, self.Y, self.tree, self.settings, self.negatives = X, Y, tree, settings, negatives
         self.storage, self.seed, self.threads, self.room, self.shelf = storage, seed, threads, room, shelf
@@ -100,6 +102,7 @@ class Trainer:
         self.levels = cuts(tree)
         self._row_lengths: Int64 = np.diff(X.indptr)
         self._finished: dict[int, Segment] = {}
+        self.effort = Effort() if effort is None else effort
 
     def train(self) -> list[Segment]:
         """All segments, in the order of the nodes."""
@@ -124,7 +127,9 @@ class Trainer:
         )  # fmt: skip
 
     def _run(self, levels: Sequence[int], reached: Beams | None, advance: progress.Advance) -> None:
-        def done(task: Task, block: list[Array]) -> None:
+        def done(task: Task, trained: tuple[list[Array], Int32, UInt8]) -> None:
+            block, epochs, converged = trained
+            self.effort.add(epochs, converged, first=task.first == 0)
             self._keep(task, block)
             advance(task.count)
 
@@ -173,12 +178,13 @@ class Trainer:
         work.blocks = [[] for _ in tasks]
         return tasks
 
-    def _train(self, task: Task) -> list[Array]:
+    def _train(self, task: Task) -> tuple[list[Array], Int32, UInt8]:
+        """The packed block, and for each classifier how many epochs it took and whether it was solved."""
         X, settings, routes = self.X, self.settings, task.work.routes
         if routes is None:
             raise RuntimeError("a task must not begin after its segment has ended")
         begin, end = routes.span(task.node)
-        features, starts, children, weights, biases, _, _ = native.train(
+        features, starts, children, weights, biases, epochs, converged = native.train(
             X.indptr, X.indices, X.data, X.shape[1],
             routes.rows[begin:end], routes.positive_offsets[begin : end + 1], routes.positives,
             first=task.first, count=task.count, bias=settings.bias, loss=LOSSES[settings.loss],
@@ -187,7 +193,8 @@ class Trainer:
             threshold=settings.prune, max_weights=settings.max_weights, key=key(self.seed, "node", task.node),
         )  # fmt: skip
         # Packed on the thread that trained it: packing is spread like training, and the plain form goes at once.
-        return [*pack_block((features, starts, children, weights), self.storage, self._bits), biases]
+        packed = pack_block((features, starts, children, weights), self.storage, self._bits)
+        return [*packed, biases], epochs, converged
 
     def _keep(self, task: Task, block: list[Array]) -> None:
         work = task.work
