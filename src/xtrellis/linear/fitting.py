@@ -32,8 +32,9 @@ def fit_trees(
     model: LinearTree, X: Csr, Y: Csr, label_features: Csr | None, checkpoint: str | os.PathLike[str] | None
 ) -> tuple[PackedTree, ...]:
     """The trained trees of a model; the model itself is not touched."""
-    how = plan(model.estimate(X, Y), n_bytes(model.memory_limit)) if model.memory_limit is not None else Plan()
+    how = Plan()
     if model.memory_limit is not None:
+        how = plan(model.estimate(X, Y, label_features=label_features), n_bytes(model.memory_limit))
         progress.note(f"memory_limit: {how}")
     with ExitStack() as open_things:
         saved = None

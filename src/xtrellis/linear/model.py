@@ -115,10 +115,12 @@ class LinearTree(Model):
         self._trees = fit_trees(self, X, Y, label_features, checkpoint)
         return self
 
-    def estimate(self, X: Any, Y: Any) -> Estimate:
+    def estimate(self, X: Any, Y: Any, *, label_features: Any = None) -> Estimate:
         """What `fit` will take: memory, size of the model, classifiers. Quick and rough."""
         X, Y = self._door(X, Y)
-        return estimate(X, Y, self)
+        if label_features is not None:
+            label_features = as_features(label_features, name="label features")
+        return estimate(X, Y, self, label_features)
 
     def _door(self, X: Any, Y: Any) -> tuple[Csr, Csr]:
         X = as_features(X)
