@@ -112,6 +112,10 @@ class PackedTree(Storable):
         biases = np.asarray(self.arrays["biases"])
         return PackedTree.pack(self.tree, blocks, biases, self.n_features, transform=self.transform, storage=storage)
 
+    def scored_by(self, transform: str) -> PackedTree:
+        """The same tree and weights; margins become scores in another way."""
+        return PackedTree(self.tree, self.arrays, self.n_features, transform=transform, storage=self.storage)
+
     @property
     def n_blocks(self) -> int:
         """Blocks of all nodes."""
