@@ -16,13 +16,14 @@ from ..index import BalancedTree, Index, LabelTree
 from ..model import Model, check_k
 from ..store import State, Storable
 from ..types import Csr, Int64, TopK
+from .ensemble import search
 from .estimate import Estimate, estimate
 from .explain import explain
 from .explanation import Explanation
 from .fitting import fit_trees
 from .packed import STORAGES, TRANSFORMS, PackedTree
 from .routes import NEGATIVES
-from .search import SEARCHES, SearchSettings, score_given, search
+from .search import SEARCHES, SearchSettings, score_given
 from .training import LOSSES, Negatives, SolverSettings
 
 if TYPE_CHECKING:
@@ -70,9 +71,7 @@ class LinearTree(Model):
     storage: str = param(
         choice(*STORAGES), "how weights are kept: exact, half or a quarter of the size", default="float32"
     )
-    search: str = param(
-        choice(*SEARCHES), "how labels are found; best-first without a beam is exact in each tree", default="beam"
-    )
+    search: str = param(choice(*SEARCHES), "how labels are found; best-first without a beam is exact", default="beam")
     beam: int | None = param(
         integer(at_least=1, or_none=True), "nodes a level that search keeps; None for all", default=10
     )
@@ -211,7 +210,7 @@ class LinearTree(Model):
         if label_counts is not None and np.shape(label_counts) != (self.n_labels,):
             raise InputError(f"label_counts must be {self.n_labels} numbers; got shape {np.shape(label_counts)}")
         counts = None if label_counts is None else np.asarray(label_counts)
-        return explain(trees, x, int(label), beam=self.beam, label_counts=counts)
+        return explain(trees, x, int(label), beam=self.beam, search=self.search, label_counts=counts)
 
     def to_state(self) -> State:
         """For the store; refuses parameters that the trees were not made with."""
