@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -87,7 +88,7 @@ class LinearTree(Model):
     )
 
     _trees: tuple[PackedTree, ...] = ()
-    _trained_with: LinearTree | None = None  # the parameters of the last fit, as an untrained model
+    _trained_with: Mapping[str, Any] | None = None  # the parameters of the last fit
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in ("storage", "transform") and self._trees:
@@ -134,8 +135,12 @@ class LinearTree(Model):
         if label_features is not None:
             label_features = as_features(label_features, name="label features")
         self._trees = fit_trees(self, X, Y, label_features, checkpoint)
-        self._trained_with = self.clone()
+        self._trained_with = self._snapshot()
         return self
+
+    def _snapshot(self) -> dict[str, Any]:
+        """The parameters as they are now; parts are copied, since theirs can be set one by one."""
+        return {name: copy.copy(value) for name, value in self.get_params(deep=False).items()}
 
     def estimate(self, X: Any, Y: Any, *, label_features: Any = None) -> Estimate:
         """What `fit` will take: memory, size of the model, classifiers. Quick and rough."""
@@ -197,7 +202,7 @@ class LinearTree(Model):
         """A copy of the fitted model with its weights kept as `float32`, `float16` or `int8`."""
         other = self.clone().set_params(storage=storage)
         other._trees = tuple(tree.stored_as(storage) for tree in self.trees)
-        other._trained_with = None if self._trained_with is None else self._trained_with.clone()
+        other._trained_with = self._trained_with
         return other
 
     def explain(self, x: Any, label: int, *, label_counts: Any = None) -> Explanation:
@@ -217,7 +222,7 @@ class LinearTree(Model):
         for name in self._params:
             if name in AT_ONCE or self._trained_with is None:
                 continue
-            now, then = getattr(self, name), getattr(self._trained_with, name)
+            now, then = getattr(self, name), self._trained_with[name]
             if not same(now, then):
                 raise StoreError(
                     f"{name} was set to {now!r:.80} after training with {then!r:.80}; saved, it would not be what it "
@@ -239,5 +244,5 @@ class LinearTree(Model):
         if len({(tree.n_features, tree.tree.n_labels) for tree in packed}) != 1:
             raise StoreError("the trees of a LinearTree must agree in their numbers of features and labels")
         model._trees = packed
-        model._trained_with = model.clone()
+        model._trained_with = model._snapshot()
         return model
