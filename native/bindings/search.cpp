@@ -48,8 +48,13 @@ void batch(const Packed& packed, In<Offset> x_offsets, In<Id> x_ids, In<float> x
 
 void single(const Packed& packed, In<Id> x_ids, In<float> x_values, Id beam, In<std::uint8_t> allowed, Out2<Id> labels,
             Out2<float> scores) {
-    beam_single(packed.model(), {{x_ids.data(), x_ids.size()}, {x_values.data(), x_values.size()}},
-                request_of(beam, static_cast<Id>(labels.shape(1)), allowed), labels.data(), scores.data());
+    const SparseRow x{{x_ids.data(), x_ids.size()}, {x_values.data(), x_values.size()}};
+    const Request request = request_of(beam, static_cast<Id>(labels.shape(1)), allowed);
+    // The better nodes first: with the beam as a limit a level, this finds what beam search finds, since a node comes out
+    // of the queue after every better one of its level and before its own children; and it stops as soon as nothing can
+    // improve the answer. Copies of labels need the whole beam.
+    if (packed.model().copies) beam_single(packed.model(), x, request, labels.data(), scores.data());
+    else best_first(packed.model(), x, request, labels.data(), scores.data());
 }
 
 // Returns how many nodes were expanded in all.
