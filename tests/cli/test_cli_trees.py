@@ -41,3 +41,21 @@ def test_label_text(run: Run, train_file: Path, tmp_path: Path) -> None:
         trees.append(xt.load(tmp_path / name).model.tree)
     assert trees[0] != trees[1]
     assert trees[1] == trees[2]
+
+
+def test_trees_by_frequency(run: Run, train_file: Path, tmp_path: Path) -> None:
+    to = tmp_path / "m"
+    settings = ("--set", "index.tradeoff=inf", "--set", "index.max_leaf=2", "--set", "index.frequency=greedy")
+    code, _, err = run("train", train_file, "--to", to, *TRAIN, "--preset", "interpolated", *settings)
+    assert (code, err) == (0, "")
+    model = xt.load(to).model
+    assert model.index == xt.InterpolatedTree(tradeoff=float("inf"), max_leaf=2, frequency="greedy")
+    assert len(set(model.tree.label_depths.tolist())) > 1
+    code, _, err = run("train", train_file, "--to", to, *TRAIN, "--set", "index=HuffmanTree")
+    assert (code, err) == (0, "")
+    assert xt.load(to).model.tree.n_nodes == 35
+    code, _, err = run(
+        "train", train_file, "--to", to, *TRAIN, "--set", "index=InterpolatedTree", "--set", "index.tradeoff=-1"
+    )
+    assert code == 2
+    assert "tradeoff must be a number ≥ 0 (inf is allowed); got -1" in err

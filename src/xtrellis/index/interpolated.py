@@ -32,7 +32,7 @@ NO_VECTORS = assemble(np.zeros(0, np.float32), np.zeros(0, np.int32), np.zeros(1
 
 
 class InterpolatedTree(WeighedIndex):
-    """Frequent labels lie nearer to the root, as far as similar labels can stay together; leaves lie at different depths.
+    """Frequent labels lie nearer to the root, as far as similar ones can stay together; leaves lie at different depths.
 
     `tradeoff` says how much frequencies count: 0 builds the same tree as `BalancedTree`, 1 makes both halves of a split
     equally frequent instead of equally large, inf is Fano's code, which looks at frequencies alone.
@@ -41,9 +41,7 @@ class InterpolatedTree(WeighedIndex):
     tradeoff: float = param(
         number(at_least=0, infinite=True), "what frequencies count: 0 nothing (balanced), inf everything", default=1.0
     )
-    arity: int = param(
-        integer(at_least=2), "children of an inner node at most; levels of two are joined, so 10 gives 8", default=16
-    )
+    arity: int = param(integer(at_least=2), "children of an inner node at most", default=16)
     max_leaf: int = param(integer(at_least=1), "sets of at most so many labels are not split", default=100)
     frequency: str = param(
         choice(*FREQUENCIES), "above tradeoff 1: labels a row counts for, all or as few as serve it", default="marginal"
@@ -61,7 +59,7 @@ class InterpolatedTree(WeighedIndex):
     tolerance: float = param(number(at_least=0), "mean gain in similarity below which a split is done", default=1e-4)
 
     def build(self, labels: LabelSpace, *, seed: int) -> LabelTree:
-        """Split from the root down, a level at a time, then join levels of two."""
+        """Split from the root down, a level at a time, then join nodes of two to wider ones."""
         if self.tradeoff == 0:
             same = ("arity", "max_leaf", "iterations", "tolerance")
             return BalancedTree(**{name: getattr(self, name) for name in same}).build(labels, seed=seed)
@@ -147,7 +145,8 @@ class _Weights:
         def within(values: Float64) -> Float64:
             """Normalised in each set; 0 where a set has nothing."""
             total = np.repeat(np.add.reduceat(values, starts), sizes)
-            return np.divide(values, total, out=np.zeros_like(values), where=total > 0)
+            share: Float64 = np.divide(values, total, out=np.zeros_like(values), where=total > 0)
+            return share
 
         even = np.repeat(1 / sizes, sizes)
         raw = self.smoothing * even + self.code_share * within(self.code[ids])

@@ -41,7 +41,7 @@ def code_frequency(Y: Any, kind: str = "all", *, row_weights: Any = None, focus:
     number(at_least=0, at_most=1)("focus", focus)
     Y = as_labels(Y)
     weights = as_row_weights(row_weights, int(Y.shape[0]))
-    everywhere = np.bincount(Y.indices, np.repeat(weights, np.diff(Y.indptr)), minlength=int(Y.shape[1]))
+    everywhere = _sums(Y.indices, np.repeat(weights, np.diff(Y.indptr)), int(Y.shape[1]))
     if not everywhere.any():
         weighed = "" if row_weights is None else " of a weight above 0"
         raise InputError(f"the labels' frequencies are zero everywhere: no row{weighed} has a label")
@@ -50,7 +50,7 @@ def code_frequency(Y: Any, kind: str = "all", *, row_weights: Any = None, focus:
     if kind == "all":
         return _shares(everywhere)
     marginal = _shares(_marginal(Y, weights, everywhere))
-    return marginal if kind == "marginal" else focus * marginal + (1 - focus) * _shares(everywhere)
+    return marginal if kind == "marginal" else _shares(focus * marginal + (1 - focus) * _shares(everywhere))
 
 
 def as_row_weights(row_weights: Any, n_rows: int) -> Float64:
@@ -67,11 +67,17 @@ def as_row_weights(row_weights: Any, n_rows: int) -> Float64:
     if len(wrong):
         raise InputError(f"row_weights must be finite and not negative; row {wrong[0]} has {weights[wrong[0]]}")
     # Sums of large ones must stay finite; a power of two, so that equal sums stay equal.
-    return np.ldexp(weights, -int(np.frexp(weights.max(initial=0))[1]))
+    scaled: Float64 = np.ldexp(weights, -int(np.frexp(weights.max(initial=0))[1]))
+    return scaled
+
+
+def _sums(ids: Any, weights: Float64, n: int) -> Float64:
+    return np.bincount(ids, weights, minlength=n).astype(np.float64)
 
 
 def _shares(frequency: Float64) -> Float64:
-    return frequency / frequency.sum()
+    shares: Float64 = frequency / frequency.sum()
+    return shares
 
 
 def _marginal(Y: Csr, weights: Float64, frequency: Float64) -> Float64:
@@ -81,7 +87,7 @@ def _marginal(Y: Csr, weights: Float64, frequency: Float64) -> Float64:
     place[order] = np.arange(n_labels)
     filled = np.flatnonzero(np.diff(Y.indptr))
     best = order[np.minimum.reduceat(place[Y.indices], Y.indptr[filled])]
-    return np.bincount(best, weights[filled], minlength=n_labels)
+    return _sums(best, weights[filled], n_labels)
 
 
 def _greedy(Y: Csr, weights: Float64, frequency: Float64) -> Float64:
