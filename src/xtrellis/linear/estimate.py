@@ -31,7 +31,7 @@ USED = 0.6  # features a node keeps weights for, as a share of those that so man
 TOGETHER = 0.5  # alike labels share nodes: how much of the scatter of a random tree is left
 PACKING = 1.5  # while arrays are joined, the largest of them is there twice
 ENTRY = {"float32": 5, "float16": 3, "int8": 2}  # bytes of a weight with its child
-FEATURE = 6  # bytes of a feature in a block, its share of a bucket included
+FEATURE = 3.5  # bytes of a feature in a block, its share of a bucket included
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,7 @@ SPARE = 10  # times k labels are asked of each of several trees, so that their m
 EVERYTHING: UInt8 = np.zeros(0, np.uint8)  # no slot is closed
 
 
-@dataclass(frozen=True)
-class SearchSettings:
+class SearchSettings(NamedTuple):
     """How to search."""
 
     search: str = "beam"
