@@ -39,7 +39,7 @@ class InterpolatedTree(WeighedIndex):
     """
 
     tradeoff: float = param(
-        number(at_least=0, infinite=True), "what frequencies count: 0 nothing (balanced), inf everything", default=1.0
+        number(at_least=0, infinite=True), "what frequencies count: 0 nothing (balanced), inf everything", default=0.5
     )
     arity: int = param(integer(at_least=2), "children of an inner node at most", default=16)
     max_leaf: int = param(integer(at_least=1), "sets of at most so many labels are not split", default=100)

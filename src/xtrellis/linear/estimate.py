@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ..checks import size_text
-from ..index import FlatTree, Index, LabelTree
+from ..index import FlatTree, HuffmanTree, Index, LabelTree
 from ..index.balanced import level_depths
 from ..parallel import thread_count
 from ..types import Csr, Int32, Int64
@@ -159,6 +159,8 @@ def expected_shape(index: Index, n_labels: int) -> list[int]:
         return [1]
     arity = int(getattr(index, "arity", 0) or 16)
     leaf = int(getattr(index, "max_leaf", 0) or 100)
+    if isinstance(index, HuffmanTree):
+        arity, leaf = 2, 1
     bits = max(0, math.ceil(math.log2(n_labels / leaf)))
     return [min(n_labels, 2**depth) for depth in level_depths(bits, arity)]
 
