@@ -162,7 +162,8 @@ def expected_shape(index: Index, n_labels: int) -> list[int]:
     if isinstance(index, HuffmanTree):
         arity, leaf = 2, 1
     bits = max(0, math.ceil(math.log2(n_labels / leaf)))
-    return [min(n_labels, 2**depth) for depth in level_depths(bits, arity)]
+    nodes = [min(n_labels, 2**depth) for depth in level_depths(bits, arity)]
+    return nodes[:-1] if leaf == 1 and len(nodes) > 1 else nodes  # single labels have no nodes
 
 
 def _visits(labels_a_row: Int64, n_nodes: int, habits: Habits | None) -> float:
