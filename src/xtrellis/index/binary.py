@@ -45,8 +45,8 @@ class Binary:
         """A tree whose nodes have up to `arity` children; leaves stay whole, and a set of one label becomes that label.
 
         From the root down, a node takes in whichever of its children is asked for most often and has the two below it
-        for its own, until it has `arity` of them. Against leaving out whole levels of two, precision was the same within
-        noise (debian-depends, yso-100k, held-out rows); best-first search looked at 0 to 7% fewer nodes at tradeoffs
+        for its own, until it has `arity` of them. Against leaving out whole levels of two, precision was alike within
+        noise (debian-depends, yso-100k, held-out rows); best-first search for ten answers saw 0 to 7% fewer nodes at tradeoffs
         up to 2, and at 8 to 26% fewer from 6 on, where leaves lie most unevenly.
         """
         n = len(self.parent)
