@@ -46,8 +46,8 @@ class Binary:
 
         From the root down, a node takes in whichever of its children is asked for most often and has the two below it
         for its own, until it has `arity` of them. Against leaving out whole levels of two, precision was alike within
-        noise (debian-depends, yso-100k, held-out rows); best-first search for ten answers saw 0 to 7% fewer nodes at tradeoffs
-        up to 2, and at 8 to 26% fewer from 6 on, where leaves lie most unevenly.
+        noise (debian-depends, yso-100k, held-out rows); best-first search for ten answers saw 0 to 7% fewer nodes at
+        tradeoffs up to 2, and 8 to 26% fewer from 6 on, where leaves lie most unevenly.
         """
         n = len(self.parent)
         below = np.full(n, -1, np.int64)  # the first of a node's two children
