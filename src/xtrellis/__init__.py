@@ -20,6 +20,8 @@ _PUBLIC = {
     "InputError": "errors",
     "FlatTree": "index",
     "GivenTree": "index",
+    "HuffmanTree": "index",
+    "InterpolatedTree": "index",
     "KMeansTree": "index",
     "LabelTree": "index",
     "LinearTree": "linear",

@@ -30,6 +30,13 @@ def _bonsai() -> Model:
     return LinearTree(index=KMeansTree(k=100, depth=3, max_leaf=100))
 
 
+def _interpolated() -> Model:
+    from .index import InterpolatedTree
+    from .linear import LinearTree
+
+    return LinearTree(index=InterpolatedTree(), search="best-first")
+
+
 def _one_vs_all() -> Model:
     from .index import FlatTree
     from .linear import LinearTree
@@ -40,6 +47,7 @@ def _one_vs_all() -> Model:
 # Imports wait inside the functions: naming a preset must not load what other presets need.
 _PRESETS: dict[str, Callable[[], Model]] = {
     "bonsai": _bonsai,
+    "interpolated": _interpolated,
     "one-vs-all": _one_vs_all,
     "parabel": _parabel,
     "xr-linear": _xr_linear,

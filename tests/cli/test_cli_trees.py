@@ -51,3 +51,21 @@ def test_classifiers_that_are_not_solved_are_told(run: Run, train_file: Path, tm
     code, _, err = run("train", train_file, "--to", tmp_path / "m", *loud, "--set", "max_epochs=100000")
     assert code == 0
     assert "not solved" not in err
+
+
+def test_trees_by_frequency(run: Run, train_file: Path, tmp_path: Path) -> None:
+    to = tmp_path / "m"
+    settings = ("--set", "index.tradeoff=inf", "--set", "index.max_leaf=2", "--set", "index.frequency=greedy")
+    code, _, err = run("train", train_file, "--to", to, *TRAIN, "--preset", "interpolated", *settings)
+    assert (code, err) == (0, "")
+    model = xt.load(to).model
+    assert model.index == xt.InterpolatedTree(tradeoff=float("inf"), max_leaf=2, frequency="greedy")
+    assert len(set(model.tree.label_depths.tolist())) > 1
+    code, _, err = run("train", train_file, "--to", to, *TRAIN, "--set", "index=HuffmanTree")
+    assert (code, err) == (0, "")
+    assert xt.load(to).model.tree.n_nodes == 35
+    code, _, err = run(
+        "train", train_file, "--to", to, *TRAIN, "--set", "index=InterpolatedTree", "--set", "index.tradeoff=-1"
+    )
+    assert code == 2
+    assert "tradeoff must be a number ≥ 0 (inf is allowed); got -1" in err
