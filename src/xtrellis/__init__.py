@@ -20,6 +20,7 @@ _PUBLIC = {
     "InputError": "errors",
     "FlatTree": "index",
     "GivenTree": "index",
+    "HuffmanTree": "index",
     "KMeansTree": "index",
     "LabelTree": "index",
     "LinearTree": "linear",

@@ -19,6 +19,7 @@ from ..errors import XtrellisError
 from . import interrupt
 from .demo import demo
 from .evaluate import evaluate
+from .experiment import experiment
 from .import_pecos import import_pecos
 from .inspect import inspect
 from .predict import predict
@@ -34,7 +35,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, train, predict, evaluate, tag, inspect, import_pecos):
+for command in (demo, train, predict, evaluate, tag, inspect, import_pecos, experiment):
     app.command()(command)
 
 # click's class for a wrong command line, wherever this version of typer keeps its click

@@ -1,0 +1,29 @@
+"""Experiments: what the papers measured, measured again on real data. One module each; results are data.
+
+An experiment is a plan of runs and what to measure in each. Every run becomes one JSON line; runs that the file holds
+already are not repeated, so an experiment that was interrupted goes on where it stopped, and the page with its tables
+and plots is always made from the lines alone.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from ..errors import InputError, nearest
+from .base import Experiment, Run, run_all, write_page
+from .data import Bench, Prepared
+from .results import Results
+
+# name -> module; imported when asked for, since some need heavy libraries
+EXPERIMENTS: dict[str, str] = {}
+
+
+def experiment(name: str) -> Experiment:
+    """The experiment of this name."""
+    if name not in EXPERIMENTS:
+        raise InputError(f"there is no experiment {name!r}{nearest(name, EXPERIMENTS)}")
+    found: Experiment = import_module(f".{EXPERIMENTS[name]}", __package__).EXPERIMENT
+    return found
+
+
+__all__ = ["EXPERIMENTS", "Bench", "Experiment", "Prepared", "Results", "Run", "experiment", "run_all", "write_page"]

@@ -1,0 +1,75 @@
+"""What an experiment is, and the one loop that runs them all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import progress
+from ..errors import InputError
+from .data import Bench
+from .figures import Figures
+from .results import Results
+
+# What makes a run different from all others: plain JSON values, `data` and `seed` among them.
+Run = dict[str, Any]
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """A question, the runs that answer it, and the page that shows the answer."""
+
+    name: str
+    title: str
+    data: tuple[str, ...]  # data sets it is run on unless told otherwise
+    seeds: int
+    plan: Callable[[str, int, bool], list[Run]]
+    """(data set, seed, small) -> the runs; `small` asks for a small version."""
+    measure: Callable[[Run, Bench], Row | Sequence[Row]]
+    """Do one run; returns what was measured, or several rows of it (then each names what it is about)."""
+    page: Callable[[list[dict[str, Any]], Figures], str]
+    """The Markdown page from all rows."""
+
+
+def run_all(
+    experiment: Experiment,
+    folder: Path,
+    *,
+    data: Sequence[str] = (),
+    seeds: int | None = None,
+    small: bool = False,
+    threads: int | None = None,
+) -> Path:
+    """Do the runs that `folder` does not hold yet, then write the page; returns where it is."""
+    names = tuple(data) or experiment.data
+    results = Results(folder / f"{experiment.name}.jsonl")
+    runs = [
+        r for name in names for seed in range(seeds or experiment.seeds) for r in experiment.plan(name, seed, small)
+    ]
+    todo = [run for run in runs if not results.has(run)]
+    if len(todo) < len(runs):
+        progress.note(f"{len(runs) - len(todo)} of {len(runs)} runs are in {results.path} already")
+    bench = Bench(threads)
+    with progress.step(f"experiment {experiment.name}", total=len(todo), unit="runs") as advance:
+        for run in todo:
+            progress.note("run: " + ", ".join(f"{key} {value}" for key, value in run.items()))
+            measured = experiment.measure(run, bench)
+            results.add(run, [measured] if isinstance(measured, Mapping) else measured)
+            advance(1)
+    return write_page(experiment, folder)
+
+
+def write_page(experiment: Experiment, folder: Path) -> Path:
+    """The page of what `folder` holds of the experiment."""
+    results = Results(folder / f"{experiment.name}.jsonl")
+    if not results.rows:
+        raise InputError(f"{results.path} holds no results yet; run the experiment first")
+    figures = Figures(folder, experiment.name)
+    text = experiment.page(results.rows, figures)
+    path = folder / f"{experiment.name}.md"
+    made = f"Made by `xtrellis experiment {experiment.name}` from {results.path.name}: change that, not this page."
+    path.write_text(f"<!-- {made} -->\n# {experiment.title}\n\n{text.strip()}\n", encoding="utf-8")
+    return path

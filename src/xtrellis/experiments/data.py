@@ -1,0 +1,69 @@
+"""Data sets as experiments use them: training and test matrices, made once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..arrays import for_scipy
+from ..data import Dataset, datasets, read, shared
+from ..errors import InputError
+from ..labels import inverse_propensity, label_frequency, propensity_constants
+from ..text import Vectorizer
+from ..types import Array
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Both parts with features: the given ones, or tf-idf of words."""
+
+    name: str
+    train: Dataset
+    test: Dataset
+
+    def weights(self) -> Array:
+        """Inverse propensities of the labels, from the training part."""
+        A, B = propensity_constants(self.name)
+        return inverse_propensity(label_frequency(self.train.Y), self.train.n_rows, A=A, B=B)
+
+    def held_out(self, seed: int = 0, share: float = 0.1) -> Prepared:
+        """The same with a part of train in place of test: for choosing, not for reporting."""
+        train, test = self.train.split(share, seed=seed)
+        return Prepared(self.name, train, test)
+
+
+class Bench:
+    """Gives prepared data; keeps the last one, since runs on one data set follow each other."""
+
+    def __init__(self, threads: int | None = None) -> None:
+        self.threads = threads
+        self._last: Prepared | None = None
+
+    def data(self, name: str) -> Prepared:
+        """`pydocs`, one of the shared sets by name, or a folder with train and test parts."""
+        if self._last is None or self._last.name != name:
+            self._last = None  # two data sets at once may not fit
+            self._last = prepare(name, self.threads)
+        return self._last
+
+
+def prepare(name: str, threads: int | None = None) -> Prepared:
+    """Read both parts and give texts their features, fitted on train."""
+    if name == "pydocs":
+        train, test = datasets.load(name)
+    elif Path(name).is_dir():
+        train = read(name, part="train", threads=threads)
+        test = read(name, part="test", labels=train.label_names, threads=threads)
+    else:
+        train = shared(name, "train", threads=threads)
+        test = shared(name, "test", labels=train.label_names, threads=threads)
+    if train.X is None:
+        if train.texts is None or test.texts is None:
+            raise InputError(f"{name}: both parts need texts or features")
+        vectorizer = Vectorizer(threads=threads).fit(train.texts)
+        train, test = (_with_features(part, vectorizer) for part in (train, test))
+    return Prepared(name, train, test)
+
+
+def _with_features(part: Dataset, vectorizer: Vectorizer) -> Dataset:
+    return replace(part, X=for_scipy(vectorizer.transform(part.texts or [])))
