@@ -4,6 +4,8 @@
 // softmax over them; a node with one child needs none. The units of a node lie together.
 #pragma once
 
+#include <cmath>
+#include <limits>
 #include <vector>
 
 #include "core/csr.hpp"
@@ -63,12 +65,17 @@ struct Paths {
 enum class Weighing : int {
     average = 0,   // every feature alike, as fastText does: the mean of their vectors
     weighted = 1,  // the mean weighted by the features' values
-    sum = 2,       // values as they are
+    unit = 2,      // the sum weighted by the values, scaled to unit length
 };
 
 inline RowWeights row_weights(Weighing weighing, SparseRow row, float bias) {
-    if (weighing == Weighing::sum) return {1, bias};
     float total = static_cast<float>(row.size());
+    if (weighing == Weighing::unit) {
+        float square = 0;
+        for (const float v : row.values) square += v * v;
+        const float length = std::sqrt(square);
+        return length > 0 && length < std::numeric_limits<float>::infinity() ? RowWeights{1 / length, bias * length} : RowWeights{1, bias};
+    }
     if (weighing == Weighing::weighted) {
         total = 0;
         for (const float v : row.values) total += v < 0 ? -v : v;

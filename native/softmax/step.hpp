@@ -49,7 +49,7 @@ struct Visit {
     const Decision* decisions;
     int length;     // decisions
     int row;        // its place among the block's rows
-    int first_unit; // its place among the block's scores
+    int first_unit; // its place among the block's scores; those of the rows (h·h) follow after all of them
 };
 struct BlockRow {
     const Id* ids;
@@ -118,6 +118,16 @@ XTRELLIS_INLINE void prefetch(const float* p, int width) {
     for (int i = 0; i < width; i += 16) __builtin_prefetch(p + i, 1, 3);
 }
 
+// a·b, a part for each of this share's shards.
+XTRELLIS_INLINE void dots(const float* a, const float* b, const Share& share, const Scratch& scratch, int place) {
+    float* out = scratch.scores + share.first_shard * scratch.unit_stride + place;
+    for (int s = 0; s < share.shards; ++s) {
+        L8::Floats sum{};
+        for (int i = share.edges[s]; i < share.edges[s + 1]; i += kChunk) sum += L8::load(a + i) * L8::load(b + i);
+        out[s * scratch.unit_stride] = sum_lanes(sum);
+    }
+}
+
 // h of every row, then the parts of all scores that this share's dimensions give.
 XTRELLIS_INLINE void compute_scores(const Block& block, const Share& share, const Scratch& scratch) {
     constexpr Offset kAhead = 6;
@@ -134,11 +144,12 @@ XTRELLIS_INLINE void compute_scores(const Block& block, const Share& share, cons
         }
         const auto scale = L8::all(row.weights.scale);
         for (int i = 0; i < width; i += kChunk) L8::store(h + i, scale * L8::load(h + i));
+        dots(h, h, share, scratch, block.unit_count + r);
     }
     for (int v = 0; v < block.count; ++v) {
         const Visit& visit = block.visits[v];
         const float* h = scratch.hidden + static_cast<Offset>(visit.row) * width;
-        float* out = scratch.scores + share.first_shard * scratch.unit_stride + visit.first_unit;
+        int out = visit.first_unit;
         if (v + 1 < block.count) {
             const Visit& next = block.visits[v + 1];
             for (int d = 0; d < next.length; ++d) prefetch(share.units + static_cast<Offset>(next.decisions[d].unit) * width, width);
@@ -146,28 +157,28 @@ XTRELLIS_INLINE void compute_scores(const Block& block, const Share& share, cons
         for (int d = 0; d < visit.length; ++d) {
             const Decision& decision = visit.decisions[d];
             for (Id c = 0; c < decision.count; ++c, ++out) {
-                const float* w = share.units + static_cast<Offset>(decision.unit + c) * width;
-                for (int s = 0; s < share.shards; ++s) {
-                    L8::Floats sum{};
-                    for (int i = share.edges[s]; i < share.edges[s + 1]; i += kChunk) sum += L8::load(w + i) * L8::load(h + i);
-                    out[s * scratch.unit_stride] = sum_lanes(sum);
-                }
+                dots(share.units + static_cast<Offset>(decision.unit + c) * width, h, share, scratch, out);
             }
         }
     }
 }
 
-// From scores to steps: rate · (wanted − probability). Every thread does it for itself.
-XTRELLIS_INLINE void compute_steps(const Block& block, const Scratch& scratch, int all_shards, float rate) {
+// From scores to steps: rate · (wanted − probability) / (1 + rate·h·h / 4). Every thread does it for itself.
+//
+// The divisor makes it an implicit step (Toulis and Airoldi 2017, to first order): the logistic loss curves by at most
+// h·h / 4, so a step never goes past where it aims, however long h has grown. Without it high rates end in infinity.
+XTRELLIS_INLINE void compute_steps(const Block& block, const Scratch& scratch, int all_shards, float full_rate) {
     float* g = scratch.steps;
-    for (int u = 0; u < block.unit_count; ++u) g[u] = scratch.scores[u];
+    const int count = block.unit_count + block.row_count;
+    for (int u = 0; u < count; ++u) g[u] = scratch.scores[u];
     for (int s = 1; s < all_shards; ++s) {
         const float* part = scratch.scores + s * scratch.unit_stride;
-        for (int u = 0; u < block.unit_count; ++u) g[u] += part[u];
+        for (int u = 0; u < count; ++u) g[u] += part[u];
     }
     for (int v = 0; v < block.count; ++v) {
         const Visit& visit = block.visits[v];
         float* z = g + visit.first_unit;
+        const float rate = full_rate / (1.0f + 0.25f * full_rate * g[block.unit_count + visit.row]);
         for (int d = 0; d < visit.length; ++d) {
             const Decision& decision = visit.decisions[d];
             if (decision.choice < 0) {

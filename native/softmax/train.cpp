@@ -32,7 +32,7 @@ Trainer::Trainer(const Csr& X, const Tree& tree, Offset units, const TrainSettin
     : X_(X), units_(units), settings_(settings), paths_(tree), team_(settings.members),
       shards_(shard_count(settings.dim)), chunks_(chunk_count(settings.dim)), ops_(pick()) {
     // A whole number of cache lines: shards of the scores are written by different threads.
-    unit_stride_ = (std::max<Offset>(kMostUnits, paths_.most_units) + 15) / 16 * 16;
+    unit_stride_ = (std::max<Offset>(kMostUnits, paths_.most_units) + settings.batch + 15) / 16 * 16;
     for (auto& scores : scores_) scores.assign(static_cast<std::size_t>(unit_stride_ * shards_), 0.0f);
     for (int m = 0; m < settings.members; ++m) {
         members_.push_back(std::make_unique<Member>());
@@ -93,7 +93,7 @@ std::size_t Trainer::fill(Member& me, std::span<const Id> rows, std::span<const 
         const int length = static_cast<int>(paths_.offsets[slot + 1] - paths_.offsets[slot]);
         Offset needed = 0;
         for (int d = 0; d < length; ++d) needed += decisions[d].count;
-        if (units + needed > unit_stride_) break;  // never the first: no path has more
+        if (units + needed > unit_stride_ - settings_.batch) break;  // never the first: no path has more
         if (rows[at] != last_row) {
             last_row = rows[at];
             const SparseRow row = X_[last_row];

@@ -24,8 +24,9 @@ def first_embeddings(key, rows, dim):
 
 def feature_weights(ids, values, weighing, bias, n_features):
     """(features with the constant one, their weights): the hidden vector is the weighted sum."""
-    if weighing == "sum":
-        return [*ids, n_features], np.array([*values, bias])
+    if weighing == "unit":
+        length = np.sqrt(np.square(values, dtype=np.float64).sum()) or 1.0
+        return [*ids, n_features], np.array([*(values / length), bias])
     plain = np.ones(len(ids)) if weighing == "average" else np.abs(values)
     constant = bias * (plain.mean() if len(ids) and plain.sum() > 0 else 1.0)
     total = plain.sum() + constant
@@ -85,10 +86,11 @@ def train(X, tree, begins, rows, slots, rates, *, batch, dim, key, weighing, bia
             ids, a = feature_weights(X.indices[span], X.data[span], weighing, bias, d)
             hidden = a @ E[ids]
             steps = []
+            damped = rate / (1 + rate * hidden @ hidden / 4)
             for node, child in path(tree, slot):
                 p = child_probabilities(tree, begins, W, node, hidden)
                 wanted = np.arange(len(p)) == child
-                steps += (rate * (wanted - p))[: begins[node + 1] - begins[node]].tolist()
+                steps += (damped * (wanted - p))[: begins[node + 1] - begins[node]].tolist()
             block.append((row, slot, ids, a, hidden, steps))
         gradients = {}
         for row, slot, ids, a, hidden, steps in block:

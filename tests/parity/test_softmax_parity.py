@@ -82,12 +82,11 @@ def some_visits(tree, n, count, seed=5):
 @pytest.mark.parametrize("weighing", WEIGHINGS)
 @pytest.mark.parametrize("make", TREES)
 def test_an_epoch_is_what_numpy_computes(make, weighing):
-    first = 0.1 if weighing == "sum" else 0.8  # sums are larger than means
     tree, X = make(), rows(40)
     visited, slots = some_visits(tree, 40, 120)
-    E, W = trainer(X, tree, weighing=weighing, bias=0.7)(visited, slots, first, 0.05)
+    E, W = trainer(X, tree, weighing=weighing, bias=0.7)(visited, slots, 0.8, 0.1)
     wanted_E, wanted_W = twin.train(
-        X, tree, unit_offsets(tree), visited, slots, (first, 0.05),
+        X, tree, unit_offsets(tree), visited, slots, (0.8, 0.1),
         batch=5, dim=20, key=77, weighing=weighing, bias=np.float32(0.7),
     )  # fmt: skip
     np.testing.assert_allclose(E, wanted_E, rtol=2e-4, atol=2e-6)
@@ -164,6 +163,6 @@ def test_best_first_search_finds_what_looking_at_all_labels_finds(make, k):
 
 def test_equal_probabilities_are_ordered_by_label():
     tree = xt.FlatTree().build(_space(), seed=0)
-    network = Network(tree, np.zeros((D + 1, 4), np.float32), np.zeros((L, 4), np.float32), weighing="sum", bias=0.0)
+    network = Network(tree, np.zeros((D + 1, 4), np.float32), np.zeros((L, 4), np.float32), weighing="unit", bias=0.0)
     top = network.search(as_rows(rows(5), n_features=D), 6)
     np.testing.assert_array_equal(top.labels, np.tile(np.arange(6), (5, 1)))

@@ -21,7 +21,7 @@ from ..parallel import run, spans, thread_count
 from ..store import State, Storable
 from ..types import Csr, Float32, Int32, Int64, TopK
 
-WEIGHINGS = {"average": 0, "weighted": 1, "sum": 2}
+WEIGHINGS = {"average": 0, "weighted": 1, "unit": 2}
 
 
 def unit_offsets(tree: LabelTree) -> Int32:
