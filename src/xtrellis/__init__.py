@@ -21,6 +21,7 @@ _PUBLIC = {
     "FlatTree": "index",
     "GivenTree": "index",
     "HuffmanTree": "index",
+    "InterpolatedTree": "index",
     "KMeansTree": "index",
     "LabelTree": "index",
     "LinearTree": "linear",

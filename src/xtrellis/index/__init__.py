@@ -5,7 +5,17 @@ from .base import Index
 from .flat import FlatTree
 from .given import GivenTree
 from .huffman import HuffmanTree
+from .interpolated import InterpolatedTree
 from .kmeans import KMeansTree
 from .tree import LabelTree
 
-__all__ = ["BalancedTree", "FlatTree", "GivenTree", "HuffmanTree", "Index", "KMeansTree", "LabelTree"]
+__all__ = [
+    "BalancedTree",
+    "FlatTree",
+    "GivenTree",
+    "HuffmanTree",
+    "Index",
+    "InterpolatedTree",
+    "KMeansTree",
+    "LabelTree",
+]

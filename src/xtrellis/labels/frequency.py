@@ -66,7 +66,8 @@ def as_row_weights(row_weights: Any, n_rows: int) -> Float64:
     wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if len(wrong):
         raise InputError(f"row_weights must be finite and not negative; row {wrong[0]} has {weights[wrong[0]]}")
-    return weights / (weights.max(initial=0) or 1)  # so that sums of large ones stay finite
+    # Sums of large ones must stay finite; a power of two, so that equal sums stay equal.
+    return np.ldexp(weights, -int(np.frexp(weights.max(initial=0))[1]))
 
 
 def _shares(frequency: Float64) -> Float64:
