@@ -3,8 +3,8 @@
     make bench-peers                                     once: the peers' environment, .venv-peers
     python benchmarks/softmax.py [--data stackexchange yso-100k debian-depends] [--repeat 3]
 
-Both get the words of the same texts, split once; each engine runs in a process of its own, engines take turns, and every
-turn has another seed (fastText with several threads gives another model every time anyway). Training is timed from the
+Both get the words of the same texts, split once; each engine runs in a process of its own, engines take turns, and
+every turn has another seed (fastText with several threads gives another model every time anyway). Training is timed from the
 words to a model in memory: fastText reads a file of lines, ours vectorises a list of strings, builds the tree and
 trains. `counts` is fastText's own setting: a row is the mean of its words' vectors, each as often as it occurs.
 Of times the least is kept, of precision the median.
@@ -49,10 +49,9 @@ def engines(tradeoff: float) -> list[Engine]:
     asynchronous = {**COUNTS, "model": {**COUNTS["model"], "asynchronous": True}}
     out.append(Engine("huffman, counts, asynchronous", "run_softmax.py", {"tree": "huffman", **asynchronous}))
     out.append(Engine("huffman", "run_softmax.py", {"tree": "huffman", **DEFAULT}))
-    if hasattr(xt, "InterpolatedTree"):
-        interpolated = {"tree": "interpolated", "tradeoff": tradeoff}
-        out.append(Engine("interpolated, counts", "run_softmax.py", {**interpolated, **COUNTS}))
-        out.append(Engine("interpolated", "run_softmax.py", {**interpolated, **DEFAULT}))
+    interpolated = {"tree": "interpolated", "tradeoff": tradeoff}
+    out.append(Engine("interpolated, counts", "run_softmax.py", {**interpolated, **COUNTS}))
+    out.append(Engine("interpolated", "run_softmax.py", {**interpolated, **DEFAULT}))
     out.append(Engine("balanced", "run_softmax.py", {"tree": "balanced", **DEFAULT}))
     return out
 
@@ -125,7 +124,17 @@ def main() -> None:
                 middle = {m: round(statistics.median(t[m] for t in mine), 2) for m in ("P@1", "P@3", "P@5")}
                 extra = {"parts": mine[-1].get("parts"), "P@1 of each": [t["P@1"] for t in mine]}
                 busy = round(os.getloadavg()[0], 1)
-                record("softmax", engine=engine.name, repeats=len(mine), busy=busy, **about, **shape, **least, **middle, **extra)
+                record(
+                    "softmax",
+                    engine=engine.name,
+                    repeats=len(mine),
+                    busy=busy,
+                    **about,
+                    **shape,
+                    **least,
+                    **middle,
+                    **extra,
+                )
                 print(f"{engine.name:32} {least} {middle}", flush=True)
 
 

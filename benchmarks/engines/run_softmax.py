@@ -48,8 +48,7 @@ def main() -> None:
     test = (args.folder / "test.txt").read_text(encoding="utf-8").split("\n")[:-1]
     Y = sp.load_npz(args.folder / "Y.trn.npz")
     index = {"huffman": xt.HuffmanTree, "balanced": lambda: xt.BalancedTree(arity=2, max_leaf=1)}
-    if hasattr(xt, "InterpolatedTree"):
-        index["interpolated"] = lambda: xt.InterpolatedTree(tradeoff=settings["tradeoff"], max_leaf=1)
+    index["interpolated"] = lambda: xt.InterpolatedTree(tradeoff=settings["tradeoff"], arity=4, max_leaf=1)
     vectorizer = xt.Vectorizer(ngrams=settings["ngrams"], threads=settings["threads"], **settings["vectorizer"])
     model = xt.SoftmaxTree(
         index=index[settings["tree"]](), dim=settings["dim"], epochs=settings["epochs"], rate=settings["rate"],

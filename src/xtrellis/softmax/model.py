@@ -10,7 +10,7 @@ from ..arrays import as_features, as_labels, as_pairs, as_rows
 from ..checks import choice, flag, integer, number, part
 from ..config import param
 from ..errors import InputError, StoreError
-from ..index import HuffmanTree, Index, LabelTree
+from ..index import Index, InterpolatedTree, LabelTree
 from ..labels import LabelSpace
 from ..model import Model, check_k, check_label_ids
 from ..store import State
@@ -29,7 +29,7 @@ class SoftmaxTree(Model):
     Scores are probabilities: over all labels they sum to 1.
     """
 
-    index: Index = param(part(Index), "builds the label tree", default=HuffmanTree())
+    index: Index = param(part(Index), "builds the label tree", default=InterpolatedTree(arity=4, max_leaf=1))
     dim: int = param(integer(at_least=1, at_most=4096), "length of the vectors", default=100)
     epochs: int = param(integer(at_least=1), "passes over the rows", default=10)
     rate: float = param(number(above=0), "learning rate at the start; it falls to 0 in a straight line", default=0.3)
@@ -38,12 +38,10 @@ class SoftmaxTree(Model):
     )
     weighing: str = param(
         choice(*WEIGHINGS),
-        "a row is the plain mean of its features' vectors, the mean by their values, or their sum by values of unit length",
+        "how a row's vectors are added: their mean, the mean by value, or the sum by values of unit length",
         default="unit",
     )
-    bias: float = param(
-        number(at_least=0), "weight of the constant feature; 0 for none", default=1.0
-    )
+    bias: float = param(number(at_least=0), "weight of the constant feature; 0 for none", default=1.0)
     batch: int = param(
         integer(at_least=1, at_most=4096), "visits whose steps are computed from the same vectors", default=16
     )

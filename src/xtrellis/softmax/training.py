@@ -66,14 +66,16 @@ def train(X: Csr, Y: Csr, tree: LabelTree, how: Descent, *, threads: int | None 
     units = np.empty((int(begins[-1]), how.dim), np.float32)
     trainer.collect(embeddings, units)
     if not (_finite(embeddings) and _finite(units)):
-        raise ParameterError(f"training with rate={how.rate} went astray: vectors are no longer finite; use a lower one")
+        raise ParameterError(
+            f"training with rate={how.rate} went astray: vectors are no longer finite; use a lower one"
+        )
     return Network(tree, embeddings, units, weighing=how.weighing, bias=how.bias)
 
 
 def visits(Y: Csr, tree: LabelTree, how: Descent) -> Iterator[tuple[Int32, Int32]]:
-    """For each epoch, rows in a random order and the slot that each should reach; all labels of a row follow each other.
+    """For each epoch, rows in a random order and the slot that each should reach.
 
-    A label that sits in several places is sought in a random one of them.
+    With all targets, the labels of a row follow each other. A label in several places is sought in a random one of them.
     """
     counts: Int64 = np.diff(Y.indptr)
     labelled = np.flatnonzero(counts)
