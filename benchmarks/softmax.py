@@ -4,9 +4,9 @@
     python benchmarks/softmax.py [--data stackexchange yso-100k debian-depends] [--repeat 3]
 
 Both get the words of the same texts, split once; each engine runs in a process of its own, engines take turns, and
-every turn has another seed (fastText with several threads gives another model every time anyway). Training is timed from the
-words to a model in memory: fastText reads a file of lines, ours vectorises a list of strings, builds the tree and
-trains. `counts` is fastText's own setting: a row is the mean of its words' vectors, each as often as it occurs.
+every turn has another seed (fastText with several threads gives another model every time anyway). Training is timed
+from the words to a model in memory: fastText reads a file of lines, ours vectorises a list of strings, builds the tree
+and trains. `counts` is fastText's own setting: a row is the mean of its words' vectors, each as often as it occurs.
 Of times the least is kept, of precision the median.
 """
 

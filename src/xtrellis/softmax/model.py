@@ -17,7 +17,7 @@ from ..store import State
 from ..types import Csr, TopK
 from .estimate import SoftmaxEstimate, estimate
 from .network import WEIGHINGS, Network
-from .training import Descent, train
+from .training import Descent, enough_epochs, train
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -31,7 +31,11 @@ class SoftmaxTree(Model):
 
     index: Index = param(part(Index), "builds the label tree", default=InterpolatedTree(arity=4, max_leaf=1))
     dim: int = param(integer(at_least=1, at_most=4096), "length of the vectors", default=100)
-    epochs: int = param(integer(at_least=1), "passes over the rows", default=10)
+    epochs: int | None = param(
+        integer(at_least=1, or_none=True),
+        "passes over the rows; None for 10, and more where rows are few",
+        default=None,
+    )
     rate: float = param(number(above=0), "learning rate at the start; it falls to 0 in a straight line", default=0.3)
     targets: str = param(
         choice("one", "all"), "what a row learns in a pass: one of its labels at random, or all of them", default="one"
@@ -87,7 +91,7 @@ class SoftmaxTree(Model):
         tree = self.index.build(labels, seed=self.seed)
         progress.note(f"label tree: {', '.join(f'{name} {value}' for name, value in tree.describe().items())}")
         del labels  # its vectors are large
-        self._network = train(X, Y, tree, self._descent(), threads=self.threads)
+        self._network = train(X, Y, tree, self._descent(Y), threads=self.threads)
         return self
 
     def estimate(self, X: Any, Y: Any) -> SoftmaxEstimate:
@@ -104,10 +108,10 @@ class SoftmaxTree(Model):
             )
         return X, Y
 
-    def _descent(self) -> Descent:
+    def _descent(self, Y: Csr) -> Descent:
         return Descent(
             dim=int(self.dim),
-            epochs=int(self.epochs),
+            epochs=self.epochs or enough_epochs(Y, self.targets),
             rate=float(self.rate),
             targets=self.targets,
             weighing=self.weighing,

@@ -5,6 +5,7 @@ The kernel (native/softmax/train.hpp) shares dimensions, not rows, between threa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -39,10 +40,20 @@ class Descent:
     seed: int
 
 
+def visits_a_pass(Y: Csr, targets: str) -> int:
+    """Pairs of a row and a label that are learned in one pass."""
+    return int(np.count_nonzero(np.diff(Y.indptr))) if targets == "one" else int(Y.nnz)
+
+
+def enough_epochs(Y: Csr, targets: str) -> int:
+    """10 on data of any size; where rows are few, as many as make 50,000 visits, and 100 at most."""
+    return min(100, max(10, math.ceil(50_000 / max(1, visits_a_pass(Y, targets)))))
+
+
 def train(X: Csr, Y: Csr, tree: LabelTree, how: Descent, *, threads: int | None = None) -> Network:
     """A trained network. The same for any number of threads, unless `how` is asynchronous."""
     begins = unit_offsets(tree)
-    n_visits = int(np.count_nonzero(np.diff(Y.indptr))) if how.targets == "one" else int(Y.nnz)
+    n_visits = visits_a_pass(Y, how.targets)
     work = _work(X, Y, tree, n_visits) * how.dim
     members = thread_count(threads)
     if not how.asynchronous:
@@ -75,7 +86,7 @@ def train(X: Csr, Y: Csr, tree: LabelTree, how: Descent, *, threads: int | None 
 def visits(Y: Csr, tree: LabelTree, how: Descent) -> Iterator[tuple[Int32, Int32]]:
     """For each epoch, rows in a random order and the slot that each should reach.
 
-    With all targets, the labels of a row follow each other. A label in several places is sought in a random one of them.
+    With all targets, the labels of a row follow each other. A label in several places is sought in one of them.
     """
     counts: Int64 = np.diff(Y.indptr)
     labelled = np.flatnonzero(counts)
