@@ -67,10 +67,8 @@ def main() -> None:
     predict_seconds = time.perf_counter() - tagger_start
     np.save(args.folder / "found.npy", top.labels)
     parts = {"vectorising": vectorised - start, "fit": fitted - vectorised, "descent": watch.spans.get("training", 0.0)}
-    print(json.dumps({
-        "train_seconds": fitted - start, "train_cpu_seconds": cpu_seconds, "predict_seconds": predict_seconds, "peak_mb": peak_mb,
-        "parts": {name: round(value, 3) for name, value in parts.items()},
-    }))  # fmt: skip
+    times = {"train_seconds": fitted - start, "train_cpu_seconds": cpu_seconds, "predict_seconds": predict_seconds}
+    print(json.dumps({**times, "peak_mb": peak_mb, "parts": {name: round(value, 3) for name, value in parts.items()}}))
 
 
 if __name__ == "__main__":

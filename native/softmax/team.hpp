@@ -41,7 +41,7 @@ public:
             return;
         }
         for (int spins = 0; phase_.load(std::memory_order_acquire) == phase; ++spins) {
-            if (spins > 2000) {
+            if (spins > 300) {
                 std::this_thread::yield();  // somebody else has the core
             } else {
 #if defined(__x86_64__)
