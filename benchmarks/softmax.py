@@ -89,7 +89,7 @@ def measure(engine: Engine, folder: Path, settings: dict[str, Any], Y: Any, args
     labels = np.load(folder / "found.npy")
     scores = np.tile(np.arange(labels.shape[1], 0, -1, dtype=np.float32), (len(labels), 1))
     report = xt.evaluate(Y, xt.TopK(labels, scores, int(Y.shape[1])), metrics=["P@1", "P@3", "P@5"])
-    return {**found, **{name: round(100 * float(value), 2) for name, value in dict(report).items()}}
+    return {**found, **{name: round(float(value), 2) for name, value in dict(report).items()}}
 
 
 def main() -> None:

@@ -47,7 +47,7 @@ class SoftmaxTree(Model):
     )
     bias: float = param(number(at_least=0), "weight of the constant feature; 0 for none", default=1.0)
     batch: int = param(
-        integer(at_least=1, at_most=4096), "visits whose steps are computed from the same vectors", default=16
+        integer(at_least=1, at_most=4096), "visits whose steps are computed from the same vectors", default=8
     )
     asynchronous: bool = param(
         flag(), "threads share rows and write without waiting: other results every time", default=False
