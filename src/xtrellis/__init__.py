@@ -29,6 +29,7 @@ _PUBLIC = {
     "NotFittedError": "errors",
     "ParameterError": "errors",
     "Report": "metrics",
+    "SoftmaxTree": "softmax",
     "StoreError": "errors",
     "Tag": "tagger",
     "Tagger": "tagger",

@@ -44,12 +44,19 @@ def _one_vs_all() -> Model:
     return LinearTree(index=FlatTree())
 
 
+def _softmax_tree() -> Model:
+    from .softmax import SoftmaxTree
+
+    return SoftmaxTree()
+
+
 # Imports wait inside the functions: naming a preset must not load what other presets need.
 _PRESETS: dict[str, Callable[[], Model]] = {
     "bonsai": _bonsai,
     "interpolated": _interpolated,
     "one-vs-all": _one_vs_all,
     "parabel": _parabel,
+    "softmax-tree": _softmax_tree,
     "xr-linear": _xr_linear,
 }
 

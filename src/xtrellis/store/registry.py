@@ -11,7 +11,9 @@ from .state import Storable
 CLASSES = {
     "LabelTree": "xtrellis.index:LabelTree",
     "LinearTree": "xtrellis.linear:LinearTree",
+    "Network": "xtrellis.softmax:Network",
     "PackedTree": "xtrellis.linear.packed:PackedTree",
+    "SoftmaxTree": "xtrellis.softmax:SoftmaxTree",
     "Tagger": "xtrellis.tagger:Tagger",
     "Vectorizer": "xtrellis.text:Vectorizer",
 }
