@@ -36,6 +36,7 @@ _PUBLIC = {
     "TopK": "types",
     "Vectorizer": "text",
     "XtrellisError": "errors",
+    "choose_tradeoff": "tuning",
     "evaluate": "metrics",
     "import_pecos": "linear",
     "load": "store",

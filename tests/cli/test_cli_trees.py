@@ -69,3 +69,26 @@ def test_trees_by_frequency(run: Run, train_file: Path, tmp_path: Path) -> None:
     )
     assert code == 2
     assert "tradeoff must be a number ≥ 0 (inf is allowed); got -1" in err
+
+
+def test_tradeoff(run: Run, train_file: Path, tmp_path: Path) -> None:
+    to = tmp_path / "m"
+    code, _, err = run("train", train_file, "--to", to, *TRAIN, "--tradeoff", "0.25")
+    assert (code, err) == (0, "")
+    assert xt.load(to).model.index == xt.InterpolatedTree(tradeoff=0.25)
+    loud = [option for option in TRAIN if option != "--quiet"]
+    code, _, err = run("train", train_file, "--to", to, *loud, "--tradeoff", "auto", "--max-depth", "1.5")
+    assert code == 0
+    assert "chosen" in err
+    assert xt.load(to).model.index.tradeoff in (0, 0.25, 0.5, 1, 2, 6)
+    for wrong, told in (
+        (["--tradeoff", "-1"], "tradeoff must be a number ≥ 0"),
+        (["--max-depth", "2"], "add that"),
+        (["--tradeoff", "auto", "--resume"], "give --tradeoff the number it chose"),
+        (["--tradeoff", "1", "--preset", "bonsai"], "--preset bonsai has none"),
+        (["--tradeoff", "auto", "--max-depth", "0"], "max_depth must be a number > 0; got 0"),
+    ):
+        code, _, err = run("train", train_file, "--to", tmp_path / "n", *TRAIN, *wrong)
+        assert code == 2
+        assert told in err, err
+    assert not (tmp_path / "n").exists()

@@ -24,7 +24,7 @@ from .explanation import Explanation
 from .fitting import fit_trees
 from .packed import STORAGES, TRANSFORMS, PackedTree
 from .routes import NEGATIVES
-from .search import SEARCHES, SearchSettings, score_given
+from .search import SEARCHES, SearchSettings, count_nodes, score_given
 from .training import LOSSES, Negatives, SolverSettings
 
 if TYPE_CHECKING:
@@ -182,6 +182,12 @@ class LinearTree(Model):
         settings = SearchSettings(self.search, self.beam or 0, self.slack)
         wanted = None if labels is None else check_label_ids(labels, self.n_labels)
         return search(trees, rows, k, settings, labels=wanted, threads=self.threads)
+
+    def count_nodes(self, X: Any, k: int = 10) -> float:
+        """How many nodes a single query looks into: the mean over rows. What its time grows with."""
+        trees, k = self.trees, min(check_k(k), self.n_labels)
+        rows = as_rows(X, n_features=trees[0].n_features)
+        return count_nodes(trees, rows, k, SearchSettings(self.search, self.beam or 0, self.slack))
 
     def score(self, X: Any, labels: Any) -> Csr:
         """Scores of given labels: `labels` is n×L, its stored entries say which labels of each row to score."""
