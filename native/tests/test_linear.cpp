@@ -148,7 +148,7 @@ void searching(search::Storage storage) {
     search::Model m;
     m.tree = {3, 4, offsets.data(), children.data()};
     m.weights = {blocks.data(), bucket_offsets.data(), byte_offsets.data(), buckets.data(), bytes.data(), scales.data(), biases.data(), storage, 3};
-    m.copies = true;
+    m.copies = search::Copies::best;
     CHECK(search::unpack_block(m.weights, 0).features == features);
     CHECK(search::unpack_block(m.weights, 1).features.empty());
     Rng rng(3);

@@ -30,6 +30,14 @@ def _bonsai() -> Model:
     return LinearTree(index=KMeansTree(k=100, depth=3, max_leaf=100))
 
 
+def _overlap() -> Model:
+    from .index import BalancedTree, Overlap
+    from .linear import LinearTree
+
+    # The limit keeps frequent labels' clusters, which every beam holds, from drawing all rare labels to them.
+    return LinearTree(index=BalancedTree(arity=16, max_leaf=100), overlap=Overlap(copies=2, max_cluster_size=300))
+
+
 def _one_vs_all() -> Model:
     from .index import FlatTree
     from .linear import LinearTree
@@ -41,6 +49,7 @@ def _one_vs_all() -> Model:
 _PRESETS: dict[str, Callable[[], Model]] = {
     "bonsai": _bonsai,
     "one-vs-all": _one_vs_all,
+    "overlap": _overlap,
     "parabel": _parabel,
     "xr-linear": _xr_linear,
 }

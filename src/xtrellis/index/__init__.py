@@ -5,6 +5,7 @@ from .base import Index
 from .flat import FlatTree
 from .given import GivenTree
 from .kmeans import KMeansTree
+from .overlap import Overlap
 from .tree import LabelTree
 
-__all__ = ["BalancedTree", "FlatTree", "GivenTree", "Index", "KMeansTree", "LabelTree"]
+__all__ = ["BalancedTree", "FlatTree", "GivenTree", "Index", "KMeansTree", "LabelTree", "Overlap"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ..checks import size_text
-from ..index import FlatTree, Index, LabelTree
+from ..index import FlatTree, Index, LabelTree, Overlap
 from ..index.balanced import level_depths
 from ..parallel import thread_count
 from ..types import Csr, Int32, Int64
@@ -94,13 +94,16 @@ class Habits(Protocol):
     n_trees: int
     storage: str
     threads: int | None
+    overlap: Overlap | None
 
 
 def estimate(X: Csr, Y: Csr, habits: Habits, tree: LabelTree | None = None) -> Estimate:
     """From the data and, before there is a tree, from the shape that the index builder will give it."""
     n_rows, n_features, n_labels = int(X.shape[0]), int(X.shape[1]), int(Y.shape[1])
     nodes = [len(level) for level in tree.levels()] if tree is not None else expected_shape(habits.index, n_labels)
-    labels_a_row, nonzeros_a_row = np.diff(Y.indptr), X.nnz / max(1, n_rows)
+    copies = 1 if habits.overlap is None or len(nodes) == 1 else min(habits.overlap.copies, nodes[-1])
+    places = n_labels * copies  # each is a classifier, and leads the label's rows to one more cluster
+    labels_a_row, nonzeros_a_row = copies * np.diff(Y.indptr), X.nnz / max(1, n_rows)
     curve = _FeatureCurve(X)
     label_features = _label_features(X, Y)
     kept_share = KEPT * (0.1 / habits.prune) ** 0.7 if habits.prune else math.inf
@@ -110,7 +113,7 @@ def estimate(X: Csr, Y: Csr, habits: Habits, tree: LabelTree | None = None) -> E
     widest_level = 0.0
     for depth, n_nodes in enumerate(nodes):
         here = _visits(labels_a_row, n_nodes, habits) if n_nodes > 1 else float(n_rows)
-        n_children = nodes[depth + 1] if depth + 1 < len(nodes) else n_labels
+        n_children = nodes[depth + 1] if depth + 1 < len(nodes) else places
         of_labels = depth + 1 == len(nodes)
         rows = here / n_nodes
         width = curve.distinct(rows * nonzeros_a_row)
@@ -131,10 +134,12 @@ def estimate(X: Csr, Y: Csr, habits: Habits, tree: LabelTree | None = None) -> E
     one_model = weights * entry + features * FEATURE
     at_most = weights_at_most * entry + features / USED * FEATURE
     waiting = sum(nodes) * 1500  # small arrays as objects
-    n_classifiers = n_labels + sum(nodes) - 1
+    n_classifiers = places + sum(nodes) - 1
     segment = one_model * min(1.0, 2 * MAX_SEGMENT / n_classifiers)  # one begins before the last has ended
     threads = thread_count(habits.threads)
     beams = 16 * n_rows * habits.negative_beam if habits.negatives != "teacher" else 0
+    if habits.overlap is not None:  # clusters held by rows, gathered over levels and sorted; labels × rows
+        beams = max(beams, 64 * n_rows * habits.overlap.beam + 8 * int(Y.nnz))
     return Estimate(
         rows=n_rows,
         features=n_features,
