@@ -1,10 +1,10 @@
 """Placing labels in clusters of limited size: Σ counts over chosen pairs as large as possible (the paper's A.4).
 
-Every label gets one to λ of the clusters it wishes for; a cluster takes `limit` labels; a label whose wishes are all full
-goes where there is room. A transport problem: small ones are solved exactly as a linear program (its corners are whole
-numbers); large ones with prices. A full cluster has a price, labels wish for count − price, and prices follow demand
-(subgradient steps of the Lagrangian dual). Any prices give a bound from above, and clusters that take the best offers give
-an answer from below: what lies between is the gap, known without knowing the optimum.
+Every label gets one to λ of the clusters it wishes for; a cluster takes `limit` labels; a label whose wishes are all
+full goes where there is room. A transport problem: small ones are solved exactly as a linear program (its corners are
+whole numbers); large ones with prices. A full cluster has a price, labels wish for count − price, and prices follow
+demand (subgradient steps of the Lagrangian dual). Any prices give a bound from above, and clusters that take the best
+offers give an answer from below: what lies between is the gap, known without knowing the optimum.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """`Overlap`: labels in several clusters, placed where the rows that have them are led (Liu et al. 2021, "Label
 Disentanglement in Partition-based Extreme Multilabel Classification").
 
-Legend: Y n×L labels of rows, M n×K clusters that a row's beam holds, C L×K clusters of labels. Search can only find a true
-label if the beam holds one of its clusters: at most Tr(Yᵀ Binary(M Cᵀ)) of them, the *coverage*. Without Binary the best C
-with λ clusters a label is known: for each label the λ largest of (YᵀM)_l. It covers at least as much as any partition.
+Legend: Y n×L labels of rows, M n×K clusters that a row's beam holds, C L×K clusters of labels. Search can only find a
+true label if the beam holds one of its clusters: at most Tr(Yᵀ Binary(M Cᵀ)) of them, the *coverage*. Without Binary
+the best C with λ clusters a label is known: for each label the λ largest of (YᵀM)_l. It covers at least as much as any
+partition.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ class Round:
     def __str__(self) -> str:
         limit = f", at most {100 * self.gap:.2f} % from the best within the limit" if self.gap else ""
         return (
-            f"search can find {100 * self.covered_before:.2f} → {100 * self.covered_after:.2f} % of the labels of rows; "
+            f"search can find {100 * self.covered_before:.2f} → {100 * self.covered_after:.2f} % of rows' labels; "
             f"{self.clusters:,} clusters of {self.mean_size:.0f} labels, {self.largest:,} at most{limit}; "
             f"{self.copies:.2f} places a label"
         )

@@ -1,9 +1,10 @@
-"""`entangle`: labels with several meanings, made on purpose: groups of labels are fused into one (Liu et al. 2021, §5.1)."""
+"""`entangle`: labels with several meanings, made on purpose by fusing groups of them (Liu et al. 2021, §5.1)."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -24,9 +25,9 @@ WIDE = 32  # medium: groups are drawn among so many times k similar labels
 def entangle(dataset: Dataset, k: int = 8, *, mode: str = "medium", seed: int = 0) -> tuple[Dataset, Int64]:
     """Fuse labels k by k: the data set with the fused labels, and for every old label the fused one it became.
 
-    `easy` fuses similar labels (balanced clusters of k), `medium` draws groups at random within balanced clusters of 32·k
-    similar labels, `hard` among all. A fused label is named by its parts, `a + b`. Apply the map to further rows (a test
-    part) with `fuse`.
+    `easy` fuses similar labels (neighbours in balanced clusters), `medium` draws groups at random within balanced
+    clusters of 32·k similar labels, `hard` among all. A fused label is named by its parts, `a + b`. `fuse` applies the
+    map to further rows (a test part).
     """
     integer(at_least=1)("k", k)
     choice(*MODES)("mode", mode)
@@ -43,7 +44,7 @@ def entangle(dataset: Dataset, k: int = 8, *, mode: str = "medium", seed: int = 
         labels = LabelSpace(as_features(dataset.X), as_labels(dataset.Y), normalize_rows=True)
         order, cuts = _by_likeness(labels, max(1, k // 4) if mode == "easy" else WIDE * k, seed)
         if mode == "medium":
-            for begin, end in zip(cuts[:-1], cuts[1:], strict=True):
+            for begin, end in pairwise(cuts.tolist()):
                 order[begin:end] = dice.permutation(order[begin:end])
     fused = np.empty(L, np.int64)
     fused[order] = np.arange(L) // k
@@ -77,7 +78,7 @@ def fuse(dataset: Dataset, fused: Int64) -> Dataset:
 
 
 def _by_likeness(labels: LabelSpace, size: int, seed: int) -> tuple[Int64, Int64]:
-    """All labels in an order that keeps similar ones together, and where the balanced clusters of about `size` begin."""
+    """Labels in an order that keeps similar ones together, and where the balanced clusters of about `size` begin."""
     vectors, L = labels.vectors, labels.n_labels
     members, cuts = np.arange(L, dtype=np.int32), np.array([0, L], np.int64)
     for level in range(max(0, round(math.log2(max(1.0, L / size))))):

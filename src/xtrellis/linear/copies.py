@@ -1,6 +1,6 @@
 """Which meaning of a label each of its places serves: for the rows that have it, the place that scores highest wins.
 
-To score places one by one, the packed tree is looked at with every place as a label of its own; weights stay as they are.
+To score places one by one, the packed tree is looked at with every place as a label of its own; weights stay.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def copies_report(
 ) -> CopiesReport:
     """For `labels` (else the `most` frequent ones with several places that all win rows): which rows each place wins.
 
-    `dataset` has the rows of `X` and labels in the model's numbering. For fused labels, `original` is the data set before
+    `dataset` has the rows of `X` and labels in the model's numbering. For fused labels, `original` is the data before
     `entangle` and `fused` the map that it gave: then places are told by the meanings they serve.
     """
     tree = packed.tree

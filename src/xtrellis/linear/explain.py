@@ -109,7 +109,7 @@ def log_score(transform: str, margin: Float64) -> Float64:
     return cast(Float64, -(gap**3) if transform == "l3-hinge" else -(gap**2))
 
 
-def merged(tree: PackedTree, labels: Int64, logs: Float64) -> Float64:
+def merged(tree: PackedTree, labels: NDArray[Any], logs: Float64) -> Float64:
     """The logarithm of each label's score from those of the places where it was found; -inf if there is none."""
     best = np.full(tree.tree.n_labels, -np.inf)
     np.maximum.at(best, labels, logs)
@@ -140,7 +140,7 @@ class Walk:
     @classmethod
     def of(cls, tree: PackedTree, row: Csr, beam: int | None) -> Walk:
         """Level by level, the best `beam` nodes stay; ties go to the smaller node."""
-        places: list[tuple[Int64, Float64]] = []
+        places: list[tuple[NDArray[Any], Float64]] = []
         ranks: dict[int, tuple[int, int]] = {}
         kept = {0}
         level = [(0.0, 0)]

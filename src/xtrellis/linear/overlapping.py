@@ -1,5 +1,5 @@
-"""Overlapping clusters for a linear tree: train the classifiers above the clusters, see which clusters rows are led to,
-place the labels anew, and again (Algorithm 1 of Liu et al. 2021). Labels' own classifiers wait for the last clusters."""
+"""Overlapping clusters for a linear tree: train the classifiers above the clusters, see where rows are led to,
+place the labels anew, and again (Algorithm 1 of Liu et al. 2021). Labels' own classifiers wait for the last round."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def overlapped(
     saved: Checkpoint | None,
     name: str,
 ) -> tuple[LabelTree, list[Round], list[Segment]]:
-    """The tree with labels in their places, what each round did, and the classifiers above the clusters if they stay."""
+    """The tree with labels in their places, what each round did, and the classifiers above them if they stay."""
     stored = _stored(saved, name, tree.n_labels)
     if stored is not None and overlap.update:
         return *stored, []
@@ -113,7 +113,7 @@ def read_round(fields: Any) -> Round:
         raise StoreError(f"a round of overlapping needs the fields {', '.join(FIELDS)}")
     if not all(isinstance(value, (int, float)) for value in fields.values()):
         raise StoreError("a round of overlapping must hold numbers")
-    whole = {name: int(fields[name]) for name in ("clusters", "largest")}
+    whole: dict[str, Any] = {name: int(fields[name]) for name in ("clusters", "largest")}
     return Round(**{**{name: float(value) for name, value in fields.items()}, **whole})
 
 

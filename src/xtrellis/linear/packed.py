@@ -72,8 +72,7 @@ class PackedTree(Storable):
             storage=STORAGES[storage],
             bits=self.bits,
             transform=TRANSFORMS[transform],
-            **{name: arrays[name] for name in DTYPES},
-            **self._places(),
+            **{**self._places(), **{name: arrays[name] for name in DTYPES}},
         )
 
     def _places(self) -> Mapping[str, Any]:

@@ -82,7 +82,7 @@ class Beams:
         blocks = block_offsets(tree)[first : last + 1]
         packed = native_search.Packed(
             offsets=tree.offsets[first : last + 1] - slots.start, children=tree.children[slots], labels=tree.n_labels,
-            block_offsets=blocks - blocks[0], **found.arrays, **NO_PLACES,
+            block_offsets=blocks - blocks[0], **{**NO_PLACES, **found.arrays},
             storage=STORAGES[storage], bits=key_bits(int(X.shape[1])), transform=TRANSFORMS[transform],
         )  # fmt: skip
         n = int(X.shape[0])
