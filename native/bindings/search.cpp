@@ -11,14 +11,14 @@ namespace {
 // Keeps the arrays of a model alive and holds their addresses, so that a call passes one object.
 class Packed {
 public:
-    Packed(In<Offset> offsets, In<Id> children, Offset labels, int copies, In<Offset> block_offsets,
+    Packed(In<Offset> offsets, In<Id> children, int copies, In<Offset> block_offsets,
            In<Offset> bucket_offsets, In<Offset> byte_offsets, In<std::uint32_t> buckets, In<std::uint8_t> bytes,
            In<float> scales, In<float> biases, int storage, int bits, int transform, Id most_copies, In<Id> owner,
            In<Id> node_slot, In<Offset> label_offsets, In<Id> label_slots)
         : offsets_(offsets), children_(children), block_offsets_(block_offsets), bucket_offsets_(bucket_offsets),
           byte_offsets_(byte_offsets), buckets_(buckets), bytes_(bytes), scales_(scales), biases_(biases), owner_(owner),
           node_slot_(node_slot), label_offsets_(label_offsets), label_slots_(label_slots) {
-        model_.tree = {static_cast<Offset>(offsets.size()) - 1, labels, offsets.data(), children.data()};
+        model_.tree = {static_cast<Offset>(offsets.size()) - 1, offsets.data(), children.data()};
         model_.weights = {block_offsets.data(), bucket_offsets.data(), byte_offsets.data(), buckets.data(), bytes.data(),
                           scales.data(), biases.data(), static_cast<Storage>(storage), bits};
         model_.transform = static_cast<Transform>(transform);
@@ -127,9 +127,9 @@ nb::tuple reach_level(const Packed& level, Id first_node, In<Offset> x_offsets, 
 NB_MODULE(search, m) {
     using release = nb::call_guard<nb::gil_scoped_release>;
     nb::class_<Packed>(m, "Packed")
-        .def(nb::init<In<Offset>, In<Id>, Offset, int, In<Offset>, In<Offset>, In<Offset>, In<std::uint32_t>,
+        .def(nb::init<In<Offset>, In<Id>, int, In<Offset>, In<Offset>, In<Offset>, In<std::uint32_t>,
                       In<std::uint8_t>, In<float>, In<float>, int, int, int, Id, In<Id>, In<Id>, In<Offset>, In<Id>>(),
-             nb::kw_only(), nb::arg("offsets").noconvert(), nb::arg("children").noconvert(), nb::arg("labels"),
+             nb::kw_only(), nb::arg("offsets").noconvert(), nb::arg("children").noconvert(),
              nb::arg("copies"), nb::arg("block_offsets").noconvert(), nb::arg("bucket_offsets").noconvert(),
              nb::arg("byte_offsets").noconvert(), nb::arg("buckets").noconvert(), nb::arg("bytes").noconvert(),
              nb::arg("scales").noconvert(), nb::arg("biases").noconvert(), nb::arg("storage"), nb::arg("bits"),

@@ -107,7 +107,8 @@ class Explanation:
     n_labels: int
     n_trees: int
     beam: int | None
-    score: float  # what `predict` answers: the reached paths of each tree merged, averaged over trees; 0 where none was
+    search: str  # how the model searches; with the same beam all ways find the same
+    score: float  # what `predict` answers: a tree's paths merged, averaged over trees; 0 if it is reached in none
     rank: int | None  # among all labels that search finds; None if it does not find this one
     n_found: int
     paths: tuple[Path, ...]  # tree by tree, the path that counts first
@@ -160,6 +161,7 @@ class Explanation:
             "reached": self.reached,
             "open_score": self.open_score,
             "merge": self.merge,
+            "search": self.search,
             "beam": self.beam,
             "paths": [path.to_dict(label_names, feature_names) for path in self.paths],
         }

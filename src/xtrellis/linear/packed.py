@@ -29,6 +29,7 @@ NO_PLACES: Mapping[str, Any] = {  # search need not know where labels sit unless
     "copies": 0, "most_copies": 1, "owner": _NOTHING, "node_slot": _NOTHING,
     "label_offsets": np.zeros(0, np.int64), "label_slots": _NOTHING,
 }  # fmt: skip
+LAYOUT = 2  # of the bytes in a block (native/search/model.hpp); a model with another one would give wrong answers
 
 # A block in plain form: features ascending, where each one's entries begin (and one end), children, weights.
 PlainBlock = tuple[Int32, UInt32, UInt8, Float32]
@@ -67,7 +68,6 @@ class PackedTree(Storable):
         self.native = native.Packed(
             offsets=tree.offsets,
             children=tree.children,
-            labels=tree.n_labels,
             block_offsets=self.blocks,
             storage=STORAGES[storage],
             bits=self.bits,
@@ -143,6 +143,12 @@ class PackedTree(Storable):
             transform=self.transform, storage=storage, merge=self.merge,
         )  # fmt: skip
 
+    def scored_by(self, transform: str) -> PackedTree:
+        """The same tree and weights; margins become scores in another way."""
+        return PackedTree(
+            self.tree, self.arrays, self.n_features, transform=transform, storage=self.storage, merge=self.merge
+        )
+
     @property
     def n_blocks(self) -> int:
         """Blocks of all nodes."""
@@ -155,7 +161,7 @@ class PackedTree(Storable):
 
     def to_state(self) -> State:
         """For the store."""
-        meta = {"n_features": self.n_features, "transform": self.transform, "storage": self.storage}
+        meta = {"n_features": self.n_features, "transform": self.transform, "storage": self.storage, "layout": LAYOUT}
         if self.tree.has_copies:
             meta["merge"] = self.merge
         return State(meta=meta, arrays=dict(self.arrays), parts={"tree": self.tree})
@@ -170,6 +176,9 @@ class PackedTree(Storable):
             raise StoreError("a PackedTree needs a part 'tree' that is a LabelTree")
         if not isinstance(n_features, int) or not 0 <= n_features < 2**31:
             raise StoreError(f"n_features must be a number from 0 to 2147483647; got {n_features!r}")
+        if state.meta.get("layout") != LAYOUT:
+            found = state.meta.get("layout")
+            raise StoreError(f"the weights have layout {found!r}, this version reads {LAYOUT}: train the model again")
         choices = (("transform", transform, TRANSFORMS), ("storage", storage, STORAGES), ("merge", merge, MERGES))
         for name, value, known in choices:
             if not isinstance(value, str) or value not in known:

@@ -28,10 +28,6 @@ def world():
     where = np.arange(24) % 12  # i and i + 12 become one
     fused = xt.fuse(original, where)
     X = xt.Vectorizer().fit(texts).transform(texts)
-        vectorizer.fit_transform(texts)
-        if hasattr(vectorizer, "fit_transform")
-        else vectorizer.fit(texts).transform(texts)
-    )
     model = xt.LinearTree(index=xt.BalancedTree(arity=2, max_leaf=3), overlap=xt.Overlap(beam=2), beam=2, seed=0).fit(
         X, fused.Y
     )
