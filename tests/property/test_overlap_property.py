@@ -116,13 +116,13 @@ def test_prices_bound_what_they_miss(seed, copies):
     labels, clusters = np.nonzero(counts)
     offsets = np.searchsorted(labels, np.arange(n_labels + 1)).astype(np.int64)
     wishes = Wishes(offsets, clusters.astype(np.int32), counts[labels, clusters].astype(np.int32), n_clusters)
-    limit = 20
+    limit = 24  # room for all wishes, but not where everybody wants to be
     best = wishes.counts[exact(wishes, copies, limit)].sum()
-    taken, gap = priced(wishes, copies, limit)
+    taken, bound = priced(wishes, copies, limit)
     found = wishes.counts[taken].sum()
     assert np.bincount(wishes.clusters[taken]).max() <= limit
     assert np.bincount(wishes.labels[taken]).max() <= copies
-    assert best * (1 - gap) - 1e-6 <= found <= best
+    assert found <= best <= bound + 1e-6
     assert found >= 0.95 * best
 
 

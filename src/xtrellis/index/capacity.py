@@ -54,10 +54,12 @@ def fit_in(wishes: Wishes, homes: Int32, *, copies: int, limit: int) -> tuple[tu
             f"clusters of {limit}"
         )
     if len(wishes.clusters) <= EXACT:
-        taken, gap = exact(wishes, copies, limit), 0.0
+        taken = exact(wishes, copies, limit)
+        bound = float(wishes.counts[taken].sum())
     else:
-        taken, gap = priced(wishes, copies, limit)
-    return _with_the_rest(wishes, taken, homes, limit), gap
+        taken, bound = priced(wishes, copies, limit)
+    labels, clusters, worth = _with_the_rest(wishes, taken, homes, limit)
+    return (labels, clusters), max(0.0, 1 - worth / bound) if bound > 0 else 0.0
 
 
 def exact(wishes: Wishes, copies: int, limit: int) -> Int64:
@@ -84,7 +86,7 @@ def exact(wishes: Wishes, copies: int, limit: int) -> Int64:
 
 
 def priced(wishes: Wishes, copies: int, limit: int, steps: int = STEPS) -> tuple[Int64, float]:
-    """Good pairs, as positions in `wishes`, and how far they may be from the best, as a share."""
+    """Good pairs, as positions in `wishes`, and what no pairs are worth more than."""
     labels, clusters = wishes.labels, wishes.clusters.astype(np.int64)
     counts = wishes.counts.astype(np.float64)
     prices = np.zeros(wishes.n_clusters)
@@ -95,7 +97,7 @@ def priced(wishes: Wishes, copies: int, limit: int, steps: int = STEPS) -> tuple
         wanted = _best_of_groups(labels, worth, copies)
         wanted = wanted[worth[wanted] > 0]
         dual = float(worth[wanted].sum() + limit * prices.sum())
-        if dual < bound - 1e-9 * abs(bound):
+        if bound == np.inf or dual < bound * (1 - 1e-9):
             bound = dual
         else:
             scale *= 0.7
@@ -111,7 +113,7 @@ def priced(wishes: Wishes, copies: int, limit: int, steps: int = STEPS) -> tuple
         if length == 0:
             break
         prices = np.maximum(0.0, prices + scale * (bound - best_worth + 1e-9) / length * slope)
-    return best, max(0.0, (bound - best_worth) / bound) if bound > 0 else 0.0
+    return best, max(bound, best_worth)
 
 
 def _best_of_groups(groups: Int64, worth: Float64, most: int) -> Int64:
@@ -155,14 +157,16 @@ def _ranks(groups: Int64) -> Int64:
     return out
 
 
-def _with_the_rest(wishes: Wishes, taken: Int64, homes: Int32, limit: int) -> tuple[Int64, Int64]:
+def _with_the_rest(wishes: Wishes, taken: Int64, homes: Int32, limit: int) -> tuple[Int64, Int64, float]:
     """Labels that got nothing stay at home or go where there is room; second places give way if there is none."""
     labels, clusters = wishes.labels[taken], wishes.clusters[taken].astype(np.int64)
+    worth = float(wishes.counts[taken].sum())
     lost = np.setdiff1d(np.arange(wishes.n_labels), labels)
     short = len(lost) - (limit * wishes.n_clusters - len(labels))
     if short > 0:  # the least useful pairs of labels that have more than one
         extra = np.flatnonzero(_ranks_by_worth(labels, wishes.counts[taken]) > 0)
         goes = extra[np.argsort(wishes.counts[taken][extra], kind="stable")[:short]]
+        worth -= float(wishes.counts[taken][goes].sum())
         labels, clusters = np.delete(labels, goes), np.delete(clusters, goes)
     room = limit - np.bincount(clusters, minlength=wishes.n_clusters)
     home = homes[lost].astype(np.int64)
@@ -170,7 +174,7 @@ def _with_the_rest(wishes: Wishes, taken: Int64, homes: Int32, limit: int) -> tu
     room -= np.bincount(home[stays], minlength=wishes.n_clusters)
     elsewhere = np.repeat(np.arange(wishes.n_clusters), np.maximum(room, 0))[: int((~stays).sum())]
     home[~stays] = elsewhere
-    return np.concatenate([labels, lost]), np.concatenate([clusters, home])
+    return np.concatenate([labels, lost]), np.concatenate([clusters, home]), worth
 
 
 def _ranks_by_worth(labels: Int64, counts: Int32) -> Int64:
