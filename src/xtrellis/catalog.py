@@ -37,6 +37,14 @@ def _interpolated() -> Model:
     return LinearTree(index=InterpolatedTree(), search="best-first")
 
 
+def _overlap() -> Model:
+    from .index import BalancedTree, Overlap
+    from .linear import LinearTree
+
+    # The limit keeps frequent labels' clusters, which every beam holds, from drawing all rare labels to them.
+    return LinearTree(index=BalancedTree(arity=16, max_leaf=100), overlap=Overlap(copies=2, max_cluster_size=300))
+
+
 def _one_vs_all() -> Model:
     from .index import FlatTree
     from .linear import LinearTree
@@ -55,6 +63,7 @@ _PRESETS: dict[str, Callable[[], Model]] = {
     "bonsai": _bonsai,
     "interpolated": _interpolated,
     "one-vs-all": _one_vs_all,
+    "overlap": _overlap,
     "parabel": _parabel,
     "softmax-tree": _softmax_tree,
     "xr-linear": _xr_linear,

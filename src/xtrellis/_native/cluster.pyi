@@ -52,3 +52,27 @@ class KMeans:
 def kmeans(
     v_offsets: Int64, v_ids: Int32, v_values: Float32, columns: int, members: Int32, k: int, key: int
 ) -> KMeans: ...
+def best_clusters(
+    label_offsets: Int64,
+    label_rows: Int32,
+    m_offsets: Int64,
+    m_ids: Int32,
+    m_weights: Float32,
+    clusters: int,
+    home_offsets: Int64,
+    homes: Int32,
+    first: int,
+    last: int,
+    most: int,
+) -> tuple[Int64, Int32, Int32]: ...
+def covered_pairs(
+    y_offsets: Int64,
+    y_ids: Int32,
+    m_offsets: Int64,
+    m_ids: Int32,
+    clusters: int,
+    member_offsets: Int64,
+    members: Int32,
+    first: int,
+    last: int,
+) -> int: ...

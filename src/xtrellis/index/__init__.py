@@ -7,6 +7,7 @@ from .given import GivenTree
 from .huffman import HuffmanTree
 from .interpolated import InterpolatedTree
 from .kmeans import KMeansTree
+from .overlap import Overlap
 from .tree import LabelTree
 
 __all__ = [
@@ -18,4 +19,5 @@ __all__ = [
     "InterpolatedTree",
     "KMeansTree",
     "LabelTree",
+    "Overlap",
 ]

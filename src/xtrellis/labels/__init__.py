@@ -1,5 +1,6 @@
 """What is known of labels before any model: how often they occur, what their rows look like, how likely one is seen."""
 
+from .entangle import entangle, fuse
 from .frequency import FREQUENCIES, code_frequency, label_frequency
 from .propensity import inverse_propensity, propensity_constants
 from .space import LabelSpace
@@ -8,6 +9,8 @@ __all__ = [
     "FREQUENCIES",
     "LabelSpace",
     "code_frequency",
+    "entangle",
+    "fuse",
     "inverse_propensity",
     "label_frequency",
     "propensity_constants",

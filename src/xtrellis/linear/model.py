@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,16 +13,20 @@ import numpy as np
 from ..arrays import as_features, as_labels, as_pairs, as_rows
 from ..checks import choice, flag, integer, number, part, size
 from ..config import param, same
+from ..data import Dataset
 from ..errors import InputError, ParameterError, StoreError
-from ..index import BalancedTree, Index, LabelTree
+from ..index import BalancedTree, Index, LabelTree, Overlap
+from ..index.overlap import Round
 from ..model import Model, check_k, check_label_ids
 from ..store import State, Storable
 from ..types import Csr, TopK
+from .copies import CopiesReport, copies_report
 from .ensemble import search
 from .estimate import Estimate, estimate
 from .explain import explain
 from .explanation import Explanation
 from .fitting import fit_trees
+from .overlapping import read_round
 from .packed import STORAGES, TRANSFORMS, PackedTree
 from .routes import NEGATIVES
 from .search import SEARCHES, SearchSettings, count_nodes, score_given
@@ -44,6 +49,9 @@ class LinearTree(Model):
     """
 
     index: Index = param(part(Index), "builds the label tree", default=BalancedTree())
+    overlap: Overlap | None = param(
+        part(Overlap, or_none=True), "lets labels sit in several clusters; None for one each", default=None
+    )
     loss: str = param(choice(*LOSSES), "what a classifier minimises, with L2 regularisation", default="squared-hinge")
     cost: float = param(number(above=0), "weight of the loss against the regulariser (C)", default=1.0)
     positive_weight: float = param(
@@ -88,6 +96,7 @@ class LinearTree(Model):
     )
 
     _trees: tuple[PackedTree, ...] = ()
+    _rounds: tuple[tuple[Round, ...], ...] = ()
     _trained_with: Mapping[str, Any] | None = None  # the parameters of the last fit
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -119,6 +128,12 @@ class LinearTree(Model):
         return self.trees[0].tree
 
     @property
+    def overlap_rounds(self) -> tuple[tuple[Round, ...], ...]:
+        """What overlapping did, tree by tree and round by round; empty without it."""
+        self._require_fitted()
+        return self._rounds
+
+    @property
     def n_labels(self) -> int:
         """How many labels the fitted model knows."""
         return self.tree.n_labels
@@ -134,7 +149,7 @@ class LinearTree(Model):
         X, Y = self._door(X, Y)
         if label_features is not None:
             label_features = as_features(label_features, name="label features")
-        self._trees = fit_trees(self, X, Y, label_features, checkpoint)
+        self._trees, self._rounds = fit_trees(self, X, Y, label_features, checkpoint)
         self._trained_with = self._snapshot()
         return self
 
@@ -199,6 +214,7 @@ class LinearTree(Model):
         """A copy of the fitted model with its weights kept as `float32`, `float16` or `int8`."""
         other = self.clone().set_params(storage=storage)
         other._trees = tuple(tree.stored_as(storage) for tree in self.trees)
+        other._rounds = self._rounds
         other._trained_with = self._trained_with
         return other
 
@@ -214,6 +230,15 @@ class LinearTree(Model):
         counts = None if label_counts is None else np.asarray(label_counts)
         return explain(trees, x, int(label), beam=self.beam, search=self.search, label_counts=counts)
 
+    def copies(self, dataset: Dataset, *, X: Any = None, tree: int = 0, **options: Any) -> CopiesReport:
+        """Which rows of `dataset` each place of a label wins (`linear.copies_report` has the options).
+
+        Labels are in the model's numbering; `X` are the rows' features if the data set has only texts.
+        """
+        packed = self.trees[tree]
+        rows = as_rows(dataset.X if X is None else X, n_features=packed.n_features)
+        return copies_report(packed, rows, dataset, threads=self.threads, **options)
+
     def to_state(self) -> State:
         """For the store; refuses parameters that the trees were not made with."""
         for name in self._params:
@@ -226,7 +251,10 @@ class LinearTree(Model):
                     f"says: fit again, or set it back"
                 )
         parts: dict[str, Storable] = {f"tree{i}": tree for i, tree in enumerate(self.trees)}
-        return State(meta={"n_trees": len(self.trees)}, parts=parts)
+        meta: dict[str, Any] = {"n_trees": len(self.trees)}
+        if any(self._rounds):
+            meta["overlap_rounds"] = [[asdict(told) for told in rounds] for rounds in self._rounds]
+        return State(meta=meta, parts=parts)
 
     @classmethod
     def from_state(cls, params: Mapping[str, Any], state: State) -> Self:
@@ -240,6 +268,10 @@ class LinearTree(Model):
             raise StoreError("the parts of a LinearTree must be PackedTrees")
         if len({(tree.n_features, tree.tree.n_labels) for tree in packed}) != 1:
             raise StoreError("the trees of a LinearTree must agree in their numbers of features and labels")
+        rounds = state.meta.get("overlap_rounds", [])
+        if not isinstance(rounds, list) or not all(isinstance(tree, list) for tree in rounds):
+            raise StoreError("overlap_rounds must be a list for each tree")
+        model._rounds = tuple(tuple(read_round(told) for told in tree) for tree in rounds)
         model._trees = packed
         model._trained_with = model._snapshot()
         return model
