@@ -113,6 +113,19 @@ def usearch_index(kind: str, V: Any, path: Path) -> tuple[Search, float, float]:
     return lambda q, k: index.search(q[0], k, threads=1).keys[None], path.stat().st_size, loading
 
 
+def our_index(kind: str, V: Any, path: Path) -> tuple[Search, float, float]:
+    """A graph built by faiss, kept in our store and walked by our kernel."""
+    from xtrellis import store
+    from xtrellis.neural.ann import LabelIndex
+
+    store.save(LabelIndex.build(V), path)
+    start = time.perf_counter()
+    index = store.load(path)
+    loading = time.perf_counter() - start
+    size = sum(file.stat().st_size for file in path.iterdir())
+    return lambda q, k: index.search(q, V, k, beam=max(int(kind), k), threads=1)[0], size, loading
+
+
 def scann_index(kind: str, V: Any, path: Path) -> tuple[Search, float, float]:
     import scann
 
@@ -135,6 +148,7 @@ SETTINGS = [
     "exact:numpy", "exact:ours",
     "faiss:hnsw:64", "faiss:hnsw:128", "faiss:hnsw:256", "faiss:ivf:32", "faiss:ivf:128", "faiss:pq:32", "faiss:pq:128",
     "usearch:f32:64", "usearch:f32:128", "usearch:f32:256", "usearch:f16:128", "usearch:i8:128",
+    "ours:64", "ours:128", "ours:256",
     "scann:32:200", "scann:128:200", "scann:256:400",
 ]  # fmt: skip
 
@@ -155,7 +169,7 @@ def one(data: str, setting: str) -> None:
         if library == "exact":
             search, size, loading = (exact_numpy if kind == "numpy" else exact_ours)(V, path)
         else:
-            build = {"faiss": faiss_index, "usearch": usearch_index, "scann": scann_index}[library]
+            build = {"faiss": faiss_index, "usearch": usearch_index, "scann": scann_index, "ours": our_index}[library]
             search, size, loading = build(kind, V, path)
         building = time.perf_counter() - start - loading
         lone = [np.ascontiguousarray(q[None]) for q in Q]
