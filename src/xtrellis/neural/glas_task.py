@@ -25,6 +25,7 @@ from .network import Network, exact
 from .similarity import Similarity
 
 PIECE = 512  # rows of a batch that are worked on at once
+DENSE = 0.01  # steps of the few dense parameters, which every row moves, against those of embeddings
 MEASURED = 2000  # rows at most that quality is measured on after each epoch
 
 
@@ -137,7 +138,7 @@ class GlasTask:
         if np.isfinite(loss) and np.isfinite(penalty):  # otherwise the loop stops here; nothing is spoilt
             self.embedding.step(batch.X, np.ascontiguousarray(by_sum), rate)
             self.labels.step(batch.block, np.ascontiguousarray(by_label), rate)
-            self.dense.step(dict(zip(self.dense.values, by_dense, strict=True)), 0.1 * rate)
+            self.dense.step(dict(zip(self.dense.values, by_dense, strict=True)), DENSE * rate)
         return float(loss), float(penalty)
 
     def _piece(
