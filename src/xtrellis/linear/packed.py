@@ -22,6 +22,7 @@ from .segments import DTYPES, IN_MEMORY, MAX_BLOCK, PADDING, Room, Segment, chec
 
 TRANSFORMS = {"l2-hinge": 0, "l3-hinge": 1, "sigmoid": 2}
 STORAGES = {"float32": 0, "float16": 1, "int8": 2}
+LAYOUT = 2  # of the bytes in a block (native/search/model.hpp); a model with another one would give wrong answers
 
 # A block in plain form: features ascending, where each one's entries begin (and one end), children, weights.
 PlainBlock = tuple[Int32, UInt32, UInt8, Float32]
@@ -53,7 +54,6 @@ class PackedTree(Storable):
         self.native = native.Packed(
             offsets=tree.offsets,
             children=tree.children,
-            labels=tree.n_labels,
             copies=tree.has_copies,
             block_offsets=self.blocks,
             storage=STORAGES[storage],
@@ -113,6 +113,10 @@ class PackedTree(Storable):
         biases = np.asarray(self.arrays["biases"])
         return PackedTree.pack(self.tree, blocks, biases, self.n_features, transform=self.transform, storage=storage)
 
+    def scored_by(self, transform: str) -> PackedTree:
+        """The same tree and weights; margins become scores in another way."""
+        return PackedTree(self.tree, self.arrays, self.n_features, transform=transform, storage=self.storage)
+
     @property
     def n_blocks(self) -> int:
         """Blocks of all nodes."""
@@ -125,7 +129,7 @@ class PackedTree(Storable):
 
     def to_state(self) -> State:
         """For the store."""
-        meta = {"n_features": self.n_features, "transform": self.transform, "storage": self.storage}
+        meta = {"n_features": self.n_features, "transform": self.transform, "storage": self.storage, "layout": LAYOUT}
         return State(meta=meta, arrays=dict(self.arrays), parts={"tree": self.tree})
 
     @classmethod
@@ -137,6 +141,9 @@ class PackedTree(Storable):
             raise StoreError("a PackedTree needs a part 'tree' that is a LabelTree")
         if not isinstance(n_features, int) or not 0 <= n_features < 2**31:
             raise StoreError(f"n_features must be a number from 0 to 2147483647; got {n_features!r}")
+        if state.meta.get("layout") != LAYOUT:
+            found = state.meta.get("layout")
+            raise StoreError(f"the weights have layout {found!r}, this version reads {LAYOUT}: train the model again")
         for name, value, known in (("transform", transform, TRANSFORMS), ("storage", storage, STORAGES)):
             if value not in known:
                 raise StoreError(f"{name} must be one of {', '.join(known)}; got {value!r}")
