@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-QUERIES, REPEAT, THREADS = 1000, 3, 2
+QUERIES, REPEAT, THREADS = 500, 3, 2
 
 
 def make(to: str, name: str) -> None:

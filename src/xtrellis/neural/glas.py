@@ -77,7 +77,7 @@ class Glas(Model):
         integer(at_least=1, or_none=True), "rows in a batch; None: up to 4096, fewer for small data", default=None
     )
     epochs: int = param(integer(at_least=1), "passes over the rows at most", default=10)
-    learning_rate: float = param(number(above=0), "first step of an embedding; falls to 0 over the epochs", default=0.1)
+    learning_rate: float = param(number(above=0), "first step of an embedding; falls to 0 over the epochs", default=0.2)
     holdout: float = param(
         number(at_least=0, at_most=0.5),
         "share of rows (5000 at most) to choose the best epoch by; 0 for none",
