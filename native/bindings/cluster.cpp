@@ -2,6 +2,7 @@
 #include "bindings/arrays.hpp"
 #include "cluster/balanced.hpp"
 #include "cluster/kmeans.hpp"
+#include "cluster/weighted.hpp"
 
 namespace xtrellis::cluster {
 namespace {
@@ -19,6 +20,25 @@ void split_balanced_all(In<Offset> v_offsets, In<Id> v_ids, In<float> v_values, 
     }
 }
 
+// Splits the sets members[begins[s] .. ends[s]); what is found of each goes into the last four arrays.
+void split_weighted_all(In<Offset> v_offsets, In<Id> v_ids, In<float> v_values, Offset columns, Out<Id> members,
+                        In<Offset> begins, In<Offset> ends, In<double> weights, In<std::uint64_t> keys,
+                        double similarity, double code, int iterations, float tolerance, Out<Offset> lefts,
+                        Out<double> objectives, Out<Id> borders, Out<double> alphas) {
+    thread_local ColumnMap scratch;
+    const Csr vectors = csr(v_offsets, v_ids, v_values, columns);
+    for (std::size_t s = 0; s < keys.size(); ++s) {
+        const Offset begin = begins.data()[s], end = ends.data()[s];
+        const WeightedSplit found = split_weighted(
+            vectors, {members.data() + begin, static_cast<std::size_t>(end - begin)}, {weights.data(), weights.size()},
+            {similarity, code}, {iterations, tolerance}, keys.data()[s], scratch);
+        lefts.data()[s] = static_cast<Offset>(found.left);
+        objectives.data()[s] = found.objective;
+        borders.data()[s] = found.border;
+        alphas.data()[s] = found.alpha;
+    }
+}
+
 KMeans start_kmeans(In<Offset> v_offsets, In<Id> v_ids, In<float> v_values, Offset columns, In<Id> members, Id k,
                     std::uint64_t key) {
     thread_local ColumnMap scratch;
@@ -33,6 +53,13 @@ NB_MODULE(cluster, m) {
           nb::arg("columns"), nb::arg("members").noconvert(), nb::arg("offsets").noconvert(),
           nb::arg("keys").noconvert(), nb::kw_only(), nb::arg("iterations"), nb::arg("tolerance"),
           nb::arg("objectives").noconvert());
+    m.def("split_weighted", &split_weighted_all, nb::call_guard<nb::gil_scoped_release>(),
+          nb::arg("v_offsets").noconvert(), nb::arg("v_ids").noconvert(), nb::arg("v_values").noconvert(),
+          nb::arg("columns"), nb::arg("members").noconvert(), nb::arg("begins").noconvert(),
+          nb::arg("ends").noconvert(), nb::arg("weights").noconvert(), nb::arg("keys").noconvert(), nb::kw_only(),
+          nb::arg("similarity"), nb::arg("code"), nb::arg("iterations"), nb::arg("tolerance"),
+          nb::arg("lefts").noconvert(), nb::arg("objectives").noconvert(), nb::arg("borders").noconvert(),
+          nb::arg("alphas").noconvert());
     using Released = nb::call_guard<nb::gil_scoped_release>;
     nb::class_<KMeans>(m, "KMeans")
         .def_prop_ro("groups", &KMeans::groups)

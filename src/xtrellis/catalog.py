@@ -30,6 +30,13 @@ def _bonsai() -> Model:
     return LinearTree(index=KMeansTree(k=100, depth=3, max_leaf=100))
 
 
+def _interpolated() -> Model:
+    from .index import InterpolatedTree
+    from .linear import LinearTree
+
+    return LinearTree(index=InterpolatedTree(), search="best-first")
+
+
 def _one_vs_all() -> Model:
     from .index import FlatTree
     from .linear import LinearTree
@@ -43,12 +50,20 @@ def _glas() -> Model:
     return Glas()
 
 
+def _softmax_tree() -> Model:
+    from .softmax import SoftmaxTree
+
+    return SoftmaxTree()
+
+
 # Imports wait inside the functions: naming a preset must not load what other presets need.
 _PRESETS: dict[str, Callable[[], Model]] = {
     "bonsai": _bonsai,
     "glas": _glas,
+    "interpolated": _interpolated,
     "one-vs-all": _one_vs_all,
     "parabel": _parabel,
+    "softmax-tree": _softmax_tree,
     "xr-linear": _xr_linear,
 }
 

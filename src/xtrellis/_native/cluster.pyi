@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ..types import Float32, Int32, Int64
+from ..types import Float32, Float64, Int32, Int64
 
 def split_balanced(
     v_offsets: Int64,
@@ -17,6 +17,26 @@ def split_balanced(
     iterations: int,
     tolerance: float,
     objectives: NDArray[np.float64],
+) -> None: ...
+def split_weighted(
+    v_offsets: Int64,
+    v_ids: Int32,
+    v_values: Float32,
+    columns: int,
+    members: Int32,
+    begins: Int64,
+    ends: Int64,
+    weights: Float64,
+    keys: NDArray[np.uint64],
+    *,
+    similarity: float,
+    code: float,
+    iterations: int,
+    tolerance: float,
+    lefts: Int64,
+    objectives: Float64,
+    borders: Int32,
+    alphas: Float64,
 ) -> None: ...
 
 class KMeans:

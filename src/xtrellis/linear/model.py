@@ -14,9 +14,9 @@ from ..checks import choice, flag, integer, number, part, size
 from ..config import param, same
 from ..errors import InputError, ParameterError, StoreError
 from ..index import BalancedTree, Index, LabelTree
-from ..model import Model, check_k
+from ..model import Model, check_k, check_label_ids
 from ..store import State, Storable
-from ..types import Csr, Int64, TopK
+from ..types import Csr, TopK
 from .ensemble import search
 from .estimate import Estimate, estimate
 from .explain import explain
@@ -24,7 +24,7 @@ from .explanation import Explanation
 from .fitting import fit_trees
 from .packed import STORAGES, TRANSFORMS, PackedTree
 from .routes import NEGATIVES
-from .search import SEARCHES, SearchSettings, score_given
+from .search import SEARCHES, SearchSettings, count_nodes, score_given
 from .training import LOSSES, Negatives, SolverSettings
 
 if TYPE_CHECKING:
@@ -180,23 +180,20 @@ class LinearTree(Model):
         trees, k = self.trees, check_k(k)
         rows = as_rows(X, n_features=trees[0].n_features)
         settings = SearchSettings(self.search, self.beam or 0, self.slack)
-        wanted = None if labels is None else self._check_labels(labels)
+        wanted = None if labels is None else check_label_ids(labels, self.n_labels)
         return search(trees, rows, k, settings, labels=wanted, threads=self.threads)
+
+    def count_nodes(self, X: Any, k: int = 10) -> float:
+        """How many nodes a single query looks into: the mean over rows. What its time grows with."""
+        trees, k = self.trees, min(check_k(k), self.n_labels)
+        rows = as_rows(X, n_features=trees[0].n_features)
+        return count_nodes(trees, rows, k, SearchSettings(self.search, self.beam or 0, self.slack))
 
     def score(self, X: Any, labels: Any) -> Csr:
         """Scores of given labels: `labels` is n×L, its stored entries say which labels of each row to score."""
         rows = as_rows(X, n_features=self.trees[0].n_features)
         wanted = as_pairs(labels, n_rows=rows.shape[0], n_labels=self.n_labels)
         return score_given(self.trees, rows, wanted, threads=self.threads)
-
-    def _check_labels(self, labels: Any) -> Int64:
-        ids = np.unique(np.asarray(labels))
-        if ids.ndim != 1 or not len(ids) or ids.dtype.kind not in "iu":
-            raise InputError("labels must be a list of at least one label id")
-        if ids[0] < 0 or ids[-1] >= self.n_labels:
-            bad = ids[0] if ids[0] < 0 else ids[-1]
-            raise InputError(f"labels must be ids from 0 to {self.n_labels - 1}; got {bad}")
-        return ids.astype(np.int64)
 
     def stored_as(self, storage: str) -> Self:
         """A copy of the fitted model with its weights kept as `float32`, `float16` or `int8`."""

@@ -77,6 +77,20 @@ def search_tree(
     return TopK(found, scores, tree.tree.n_labels)
 
 
+def count_nodes(trees: Sequence[PackedTree], X: Rows, k: int, settings: SearchSettings) -> float:
+    """Nodes that best-first search (under the beam, if there is one) looks into: the mean a row, of all trees."""
+    n = X.shape[0]
+    found, scores = np.empty((n, k), np.int32), np.empty((n, k), np.float32)
+    slack = -np.log1p(-settings.slack) if settings.slack < 1 else np.inf
+    total = sum(
+        native.best_first(
+            tree.native, X.indptr, X.indices, X.data, X.shape[1], 0, n, settings.beam, slack, EVERYTHING, found, scores
+        )
+        for tree in trees
+    )
+    return float(total) / max(n, 1)
+
+
 def score_given(trees: Sequence[PackedTree], X: Rows, wanted: Csr, *, threads: int | None = None) -> Csr:
     """Scores of the stored entries of `wanted`, rows × labels; of several trees, the mean."""
     total = sum(score_tree(tree, X, wanted, threads) for tree in trees)
