@@ -92,7 +92,7 @@ class Glas(Model):
         default="auto",
     )
     beam: int = param(
-        integer(at_least=1), "labels that a search of the index keeps under way; more is surer", default=128
+        integer(at_least=1), "labels that a search of the index keeps under way; more is surer", default=256
     )
     seed: int = param(integer(at_least=0), "makes everything random repeatable", default=0)
     device: str = param(text(), "where torch computes: auto, cpu, cuda …", default="auto", stored=False)
