@@ -43,8 +43,10 @@ $(VENV)/core: $(VENV)/tools pyproject.toml CMakeLists.txt $(NATIVE)
 	$(PIP) install --no-build-isolation -e .
 	@touch $@
 
+# torch first, by this version: its CPU build. Left to choose, pip may fetch several GB for GPUs.
 $(VENV)/test: $(VENV)/core
-	$(PIP) install --no-build-isolation -e '.[test]'
+	$(PIP) install torch==2.13.0
+	$(PIP) install --no-build-isolation -e '.[test,deep]'
 	@touch $@
 
 $(VENV)/bench: $(VENV)/core

@@ -52,6 +52,12 @@ def _one_vs_all() -> Model:
     return LinearTree(index=FlatTree())
 
 
+def _glas() -> Model:
+    from .neural import Glas
+
+    return Glas()
+
+
 def _softmax_tree() -> Model:
     from .softmax import SoftmaxTree
 
@@ -61,6 +67,7 @@ def _softmax_tree() -> Model:
 # Imports wait inside the functions: naming a preset must not load what other presets need.
 _PRESETS: dict[str, Callable[[], Model]] = {
     "bonsai": _bonsai,
+    "glas": _glas,
     "interpolated": _interpolated,
     "one-vs-all": _one_vs_all,
     "overlap": _overlap,

@@ -26,6 +26,10 @@ class NotFittedError(XtrellisError, RuntimeError):
     """A model was asked to predict before it was trained."""
 
 
+class TrainingError(XtrellisError, ArithmeticError):
+    """Training cannot go on: its loss is no longer a number."""
+
+
 class StoreError(XtrellisError):
     """A model folder is missing, damaged, hostile, or written by a newer version."""
 

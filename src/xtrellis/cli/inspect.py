@@ -22,6 +22,10 @@ def inspect(
         Path | None, typer.Option("--html", metavar="FILE", help="With --copies: write a page as well.")
     ] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Check every byte of a model against its hashes.")] = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE", help="Draw the learning curves of a model (.png, .svg, .pdf)."),
+    ] = None,
     threads: Threads = None,
     format: Format = None,
     read: Read = None,
@@ -48,8 +52,11 @@ def inspect(
             from .. import store
 
             found = store.describe(path, verify=verify)
-        elif verify:
-            raise InputError(f"--verify checks models; {path} is not one")
+            if plot is not None:
+                _plot(path, plot)
+        elif verify or plot is not None:
+            what = "--verify checks" if verify else "--plot draws learning curves of"
+            raise InputError(f"{what} models; {path} is not one")
         else:
             from ..data import describe
             from .files import Source
@@ -75,3 +82,15 @@ def _copies(path: Path, data: Path, source: Any, threads: int | None) -> Any:
     X = dataset.X if tagger.vectorizer is None else tagger.vectorizer.transform(dataset.texts or [])
     Y = align(dataset, tagger.label_names).Y[:, : len(tagger.label_names)]
     return report(replace(dataset, Y=Y, label_names=tagger.label_names, excluded=None), X=X)
+
+
+def _plot(path: Path, to: Path) -> None:
+    from .. import store
+    from ..neural.curves import plot
+
+    model = store.load(path)
+    model = getattr(model, "model", model)  # inside a tagger
+    curves = getattr(model, "curves", None)
+    if not curves:
+        raise InputError(f"--plot draws learning curves; a {type(model).__name__} has none")
+    plot(curves, to)

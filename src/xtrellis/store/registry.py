@@ -9,7 +9,9 @@ from .state import Storable
 
 # Class name -> "module:attribute". Strings, so that loading a model imports only what that model is made of.
 CLASSES = {
+    "Glas": "xtrellis.neural:Glas",
     "LabelTree": "xtrellis.index:LabelTree",
+    "LabelIndex": "xtrellis.neural.ann:LabelIndex",
     "LinearTree": "xtrellis.linear:LinearTree",
     "Network": "xtrellis.softmax:Network",
     "PackedTree": "xtrellis.linear.packed:PackedTree",

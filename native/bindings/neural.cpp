@@ -1,0 +1,137 @@
+// xtrellis._native.neural: see native/neural/. Callers have checked shapes, and that offsets and ids fit.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/tuple.h>
+
+#include "bindings/arrays.hpp"
+#include "neural/bag.hpp"
+#include "neural/batch.hpp"
+#include "neural/dots.hpp"
+#include "neural/graph.hpp"
+#include "neural/labels.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace xtrellis;
+
+namespace {
+
+using release = nb::call_guard<nb::gil_scoped_release>;
+
+template <class T>
+std::span<const T> span(const In<T>& array) {
+    return {array.data(), array.size()};
+}
+
+// Label matrices hold only ones: their values are not looked at.
+Csr pattern(const In<Offset>& offsets, const In<Id>& ids, Offset columns) {
+    return {static_cast<Offset>(offsets.size()) - 1, columns, offsets.data(), ids.data(), nullptr};
+}
+
+nb::tuple numpy(neural::Rows&& rows) {
+    return nb::make_tuple(to_numpy(std::move(rows.offsets)), to_numpy(std::move(rows.ids)), to_numpy(std::move(rows.values)));
+}
+
+nb::tuple take(In<Offset> offsets, In<Id> ids, In<float> values, In<Id> rows, double keep, std::uint64_t key) {
+    neural::Rows out;
+    {
+        nb::gil_scoped_release free;
+        out = neural::take(csr(offsets, ids, values, 0), span(rows), keep, key);
+    }
+    return numpy(std::move(out));
+}
+
+nb::tuple by_column(In<Offset> offsets, In<Id> ids, In<float> values, Offset columns) {
+    neural::Columns out;
+    {
+        nb::gil_scoped_release free;
+        out = neural::by_column(csr(offsets, ids, values, columns));
+    }
+    return nb::make_tuple(to_numpy(std::move(out.ids)), to_numpy(std::move(out.offsets)), to_numpy(std::move(out.rows)),
+                          to_numpy(std::move(out.values)));
+}
+
+void bag(In<Offset> offsets, In<Id> ids, In<float> values, In2<float> W, Offset first, Offset last, Out2<float> out) {
+    neural::bag(csr(offsets, ids, values, static_cast<Offset>(W.shape(0))), first, last, W.data(),
+                static_cast<Offset>(W.shape(1)), out.data());
+}
+
+void update_bag(In<Id> ids, In<Offset> offsets, In<Id> rows, In<float> values, Offset first, Offset last, In2<float> G,
+                Out2<float> W, Out<float> sums, float rate, float epsilon, Out<double> squares) {
+    neural::update_bag(span(ids), offsets.data(), rows.data(), values.data(), first, last, G.data(),
+                       static_cast<Offset>(W.shape(1)), W.data(), sums.data(), {rate, epsilon}, squares.data());
+}
+
+void update_unit(In<Id> ids, In2<float> G, Out2<float> V, Out<float> sums, float rate, float epsilon) {
+    neural::update_unit(span(ids), G.data(), static_cast<Offset>(V.shape(1)), V.data(), sums.data(), {rate, epsilon});
+}
+
+nb::tuple known(In<Offset> offsets, In<Id> ids, In<Id> rows, In<Id> block) {
+    neural::Pairs out;
+    {
+        nb::gil_scoped_release free;
+        out = neural::known(pattern(offsets, ids, 0), span(rows), span(block));
+    }
+    return nb::make_tuple(to_numpy(std::move(out.rows)), to_numpy(std::move(out.positions)));
+}
+
+nb::tuple together(In<Offset> y_offsets, In<Id> y_ids, In<Offset> label_offsets, In<Id> label_rows, In<Id> block,
+                   Offset first, Offset last) {
+    neural::Rows out;
+    {
+        nb::gil_scoped_release free;
+        const Csr labels = pattern(label_offsets, label_rows, static_cast<Offset>(y_offsets.size()) - 1);
+        out = neural::together(pattern(y_offsets, y_ids, labels.rows), labels, span(block), first, last);
+    }
+    return numpy(std::move(out));
+}
+
+void products(In2<float> a, In2<float> b, Out2<float> out) {
+    neural::products(a.data(), static_cast<Offset>(a.shape(0)), b.data(), static_cast<Offset>(b.shape(0)),
+                     static_cast<Offset>(a.shape(1)), out.data());
+}
+
+void best_of_all(In2<float> queries, In2<float> vectors, Out2<Id> found, Out2<float> scores) {
+    neural::best_of_all(queries.data(), static_cast<Offset>(queries.shape(0)), vectors.data(),
+                        static_cast<Offset>(vectors.shape(0)), static_cast<Offset>(queries.shape(1)),
+                        static_cast<Offset>(found.shape(1)), found.data(), scores.data());
+}
+
+void best_of_given(In2<float> queries, In2<float> vectors, In2<Id> given, Out2<Id> found, Out2<float> scores) {
+    neural::best_of_given(queries.data(), static_cast<Offset>(queries.shape(0)), vectors.data(),
+                          static_cast<Offset>(queries.shape(1)), given.data(), static_cast<Offset>(given.shape(1)),
+                          static_cast<Offset>(found.shape(1)), found.data(), scores.data());
+}
+
+void walk(In2<Id> neighbours, In<Id> entries, In2<float> queries, In2<float> vectors, Offset beam, Out2<Id> found,
+          Out2<float> scores) {
+    const neural::Graph graph{neighbours.data(), static_cast<Offset>(neighbours.shape(1)), entries.data(),
+                              static_cast<Offset>(entries.size())};
+    neural::walk(graph, queries.data(), static_cast<Offset>(queries.shape(0)), vectors.data(),
+                 static_cast<Offset>(vectors.shape(0)), static_cast<Offset>(queries.shape(1)), beam,
+                 static_cast<Offset>(found.shape(1)), found.data(), scores.data());
+}
+
+}  // namespace
+
+NB_MODULE(neural, m) {
+    m.def("take", &take, "offsets"_a.noconvert(), "ids"_a.noconvert(), "values"_a.noconvert(), "rows"_a.noconvert(),
+          "keep"_a, "key"_a);
+    m.def("by_column", &by_column, "offsets"_a.noconvert(), "ids"_a.noconvert(), "values"_a.noconvert(), "columns"_a);
+    m.def("bag", &bag, "offsets"_a.noconvert(), "ids"_a.noconvert(), "values"_a.noconvert(), "W"_a.noconvert(),
+          "first"_a, "last"_a, "out"_a.noconvert(), release());
+    m.def("update_bag", &update_bag, "ids"_a.noconvert(), "offsets"_a.noconvert(), "rows"_a.noconvert(),
+          "values"_a.noconvert(), "first"_a, "last"_a, "G"_a.noconvert(), "W"_a.noconvert(), "sums"_a.noconvert(),
+          "rate"_a, "epsilon"_a, "squares"_a.noconvert(), release());
+    m.def("update_unit", &update_unit, "ids"_a.noconvert(), "G"_a.noconvert(), "V"_a.noconvert(), "sums"_a.noconvert(),
+          "rate"_a, "epsilon"_a, release());
+    m.def("known", &known, "offsets"_a.noconvert(), "ids"_a.noconvert(), "rows"_a.noconvert(), "block"_a.noconvert());
+    m.def("together", &together, "y_offsets"_a.noconvert(), "y_ids"_a.noconvert(), "label_offsets"_a.noconvert(),
+          "label_rows"_a.noconvert(), "block"_a.noconvert(), "first"_a, "last"_a);
+    m.def("products", &products, "a"_a.noconvert(), "b"_a.noconvert(), "out"_a.noconvert(), release());
+    m.def("best_of_all", &best_of_all, "queries"_a.noconvert(), "vectors"_a.noconvert(), "found"_a.noconvert(),
+          "scores"_a.noconvert(), release());
+    m.def("best_of_given", &best_of_given, "queries"_a.noconvert(), "vectors"_a.noconvert(), "given"_a.noconvert(),
+          "found"_a.noconvert(), "scores"_a.noconvert(), release());
+    m.def("walk", &walk, "neighbours"_a.noconvert(), "entries"_a.noconvert(), "queries"_a.noconvert(),
+          "vectors"_a.noconvert(), "beam"_a, "found"_a.noconvert(), "scores"_a.noconvert(), release());
+}

@@ -1,0 +1,74 @@
+// Small cases with known answers under the sanitizers; parity with NumPy is tested from Python.
+#include <cmath>
+#include <vector>
+
+#include "check.hpp"
+#include "neural/bag.hpp"
+#include "neural/batch.hpp"
+#include "neural/dots.hpp"
+#include "neural/graph.hpp"
+#include "neural/labels.hpp"
+
+using namespace xtrellis;
+using namespace xtrellis::neural;
+
+int main() {
+    const std::vector<Offset> offsets{0, 2, 2, 5};
+    const std::vector<Id> ids{1, 4, 0, 1, 3};
+    const std::vector<float> values{1, 2, 3, 4, 5};
+    const Csr X{3, 5, offsets.data(), ids.data(), values.data()};
+
+    const std::vector<Id> chosen{2, 1};
+    const Rows all = take(X, chosen, 1.0, 7);
+    CHECK((all.offsets == std::vector<Offset>{0, 3, 3}) && (all.ids == std::vector<Id>{0, 1, 3}));
+    CHECK(take(X, chosen, 1e-9, 7).ids.empty());
+
+    const Columns columns = by_column(X);
+    CHECK((columns.ids == std::vector<Id>{0, 1, 3, 4}) && (columns.offsets == std::vector<Offset>{0, 1, 3, 4, 5}));
+    CHECK((columns.rows == std::vector<Id>{2, 0, 2, 2, 0}) && (columns.values == std::vector<float>{3, 1, 4, 5, 2}));
+
+    constexpr Offset dim = 3;
+    std::vector<float> W(5 * dim, 1.0f), out(3 * dim), sums(5, 0.0f);
+    bag(X, 0, 3, W.data(), dim, out.data());
+    CHECK((out == std::vector<float>{3, 3, 3, 0, 0, 0, 12, 12, 12}));
+    const std::vector<float> G(3 * dim, 1.0f);
+    std::vector<double> squares(dim, 0.0);
+    update_bag(columns.ids, columns.offsets.data(), columns.rows.data(), columns.values.data(), 0, 4, G.data(), dim, W.data(),
+               sums.data(), {0.5f, 0.0f}, squares.data());
+    CHECK(W[2 * dim] == 1.0f && sums[2] == 0.0f);  // column 2 is in no row
+    const float step = 0.5f / std::sqrt(3.0f);
+    CHECK(std::abs(W[0] - (1 - step)) < 1e-6f);
+    CHECK(std::abs(squares[0] - 4 * (std::pow(1 - step, 2) - 1)) < 1e-5);
+
+    std::vector<float> V{1, 0, 0, 0, 1, 0}, label_sums(2, 0.0f);
+    const std::vector<Id> second{1};
+    const std::vector<float> push{0, 5, -1};
+    update_unit(second, push.data(), dim, V.data(), label_sums.data(), {1.0f, 0.0f});
+    CHECK(V[0] == 1 && std::abs(V[4] - V[5]) < 1e-6f && std::abs(V[4] - std::sqrt(0.5f)) < 1e-6f);
+
+    // Labels: row 0 has {1, 4}, row 2 has {0, 1, 3}
+    const std::vector<Offset> by_label{0, 1, 3, 3, 4, 5};
+    const std::vector<Id> label_rows{2, 0, 2, 2, 0};
+    const Csr Y{3, 5, offsets.data(), ids.data(), nullptr}, rows_of{5, 3, by_label.data(), label_rows.data(), nullptr};
+    const std::vector<Id> block{1, 2, 3};
+    const Pairs pairs = known(Y, chosen, block);
+    CHECK((pairs.rows == std::vector<std::int64_t>{0, 0}) && (pairs.positions == std::vector<std::int64_t>{0, 2}));
+    const Rows met = together(Y, rows_of, block, 0, 3);
+    CHECK((met.offsets == std::vector<Offset>{0, 2, 2, 4}) && (met.ids == std::vector<Id>{0, 2, 0, 2}));
+    CHECK((met.values == std::vector<float>{2, 1, 1, 1}));
+
+    const std::vector<float> queries{1, 0, 0, 0, 0, 2}, labels{0, 0, 1, 1, 0, 0, 1, 0, 1, 0, 3, 0, 1, 1, 1};
+    std::vector<Id> found(4);
+    std::vector<float> scores(4), products_out(10);
+    best_of_all(queries.data(), 2, labels.data(), 5, dim, 2, found.data(), scores.data());
+    CHECK((found == std::vector<Id>{1, 2, 0, 2}) && (scores == std::vector<float>{1, 1, 2, 2}));
+    products(queries.data(), 2, labels.data(), 5, dim, products_out.data());
+    CHECK(products_out[1] == 1 && products_out[9] == 2);
+    const std::vector<Id> given{3, -1, 4, -1};
+    best_of_given(queries.data(), 2, labels.data(), dim, given.data(), 2, 2, found.data(), scores.data());
+    CHECK((found == std::vector<Id>{3, -1, 4, -1}) && scores[2] == 2);
+
+    const std::vector<Id> links{1, -1, 2, 0, 3, -1, 4, 2, 0, -1}, entries{0};
+    walk({links.data(), 2, entries.data(), 1}, queries.data(), 2, labels.data(), 5, dim, 5, 2, found.data(), scores.data());
+    CHECK((found == std::vector<Id>{1, 2, 0, 2}));
+}

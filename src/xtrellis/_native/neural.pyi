@@ -1,0 +1,49 @@
+"""Kernels of models with dense embeddings: sparse batches, sums of embeddings and their updates, inner products."""
+
+from typing import Any
+
+from numpy import float64
+from numpy.typing import NDArray
+
+from ..types import Float32, Int32, Int64
+
+def take(
+    offsets: NDArray[Any], ids: Int32, values: Float32, rows: Int32, keep: float, key: int
+) -> tuple[Int64, Int32, Float32]: ...
+def by_column(
+    offsets: NDArray[Any], ids: Int32, values: Float32, columns: int
+) -> tuple[Int32, Int64, Int32, Float32]: ...
+def bag(
+    offsets: NDArray[Any], ids: Int32, values: Float32, W: Float32, first: int, last: int, out: Float32
+) -> None: ...
+def update_bag(
+    ids: Int32,
+    offsets: Int64,
+    rows: Int32,
+    values: Float32,
+    first: int,
+    last: int,
+    G: Float32,
+    W: Float32,
+    sums: Float32,
+    rate: float,
+    epsilon: float,
+    squares: NDArray[float64],
+) -> None: ...
+def update_unit(ids: Int32, G: Float32, V: Float32, sums: Float32, rate: float, epsilon: float) -> None: ...
+def known(offsets: NDArray[Any], ids: Int32, rows: Int32, block: Int32) -> tuple[Int64, Int64]: ...
+def together(
+    y_offsets: NDArray[Any],
+    y_ids: Int32,
+    label_offsets: NDArray[Any],
+    label_rows: Int32,
+    block: Int32,
+    first: int,
+    last: int,
+) -> tuple[Int64, Int32, Float32]: ...
+def products(a: Float32, b: Float32, out: Float32) -> None: ...
+def best_of_all(queries: Float32, vectors: Float32, found: Int32, scores: Float32) -> None: ...
+def best_of_given(queries: Float32, vectors: Float32, given: Int32, found: Int32, scores: Float32) -> None: ...
+def walk(
+    neighbours: Int32, entries: Int32, queries: Float32, vectors: Float32, beam: int, found: Int32, scores: Float32
+) -> None: ...

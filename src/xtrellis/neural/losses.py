@@ -1,0 +1,43 @@
+"""How wrong the scores of a batch are: one sampled label a row against the labels of the block that the row lacks.
+
+Each function takes scores (rows × block), the place of every row's own label in the block, and the places of all its
+labels there, which are no negatives. It returns the sum over rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+LOSSES = ("margin", "negative-mining", "softmax")
+
+
+def own_and_others(scores: Any, positives: Any, known: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Scores of the sampled labels (rows × 1), and all scores with -inf for every label that the row has."""
+    own = scores.gather(1, positives[:, None])
+    return own, scores.index_put(known, scores.new_full((), -float("inf")))
+
+
+def margin(scores: Any, positives: Any, known: tuple[Any, Any], *, gap: float) -> Any:
+    """Mean over the negatives of [score of the negative − score of the label + gap]₊ (eq. 1)."""
+    own, others = own_and_others(scores, positives, known)
+    counts = (others > -float("inf")).sum(1).clamp(min=1)
+    return ((others - own + gap).relu().sum(1) / counts).sum()
+
+
+def negative_mining(scores: Any, positives: Any, known: tuple[Any, Any], *, gap: float, hardest: int) -> Any:
+    """The same over only the hardest negatives of the block (Reddi et al. 2019)."""
+    own, others = own_and_others(scores, positives, known)
+    worst = others.topk(min(hardest, others.shape[1]), dim=1).values
+    counts = (worst > -float("inf")).sum(1).clamp(min=1)
+    return ((worst - own + gap).relu().sum(1) / counts).sum()
+
+
+def softmax(scores: Any, positives: Any, known: tuple[Any, Any], *, scale: Any) -> Any:
+    """Cross-entropy of the sampled label among itself and the negatives of the block; `scale` sharpens unit vectors."""
+    own, others = own_and_others(scores * scale, positives, known)
+    return (own.new_zeros(()) + _logaddexp(own[:, 0], others.logsumexp(1)) - own[:, 0]).sum()
+
+
+def _logaddexp(a: Any, b: Any) -> Any:
+    # Where there is no negative, b is -inf and its gradient must be 0, not NaN.
+    return a + (b - a).clamp(min=-80.0).exp().log1p()

@@ -1,0 +1,164 @@
+"""The kernels of native/neural beside plain NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from xtrellis._native import neural as native
+from xtrellis.arrays import as_features, as_labels
+from xtrellis.labels.space import transpose
+from xtrellis.neural.network import exact
+
+
+def rows(n=40, d=30, density=0.2, seed=0):
+    return as_features(sp.random_array((n, d), density=density, format="csr", rng=np.random.default_rng(seed)))
+
+
+def parts(X):
+    return X.indptr, X.indices, X.data
+
+
+def test_taking_rows_with_and_without_dropout():
+    X = rows()
+    chosen = np.array([3, 3, 17, 0], np.int32)
+    offsets, ids, values = native.take(*parts(X), chosen, 1.0, 5)
+    taken = sp.csr_array((values, ids, offsets), shape=(4, 30))
+    np.testing.assert_array_equal(taken.toarray(), X.toarray()[chosen])
+    big = rows(2000, 300, 0.1)
+    everything = np.arange(2000, dtype=np.int32)
+    offsets, ids, values = native.take(*parts(big), everything, 0.8, 5)
+    kept = sp.csr_array((values, ids, offsets), shape=big.shape).toarray()
+    assert abs(len(ids) / big.nnz - 0.8) < 0.01
+    full = big.toarray()
+    np.testing.assert_array_equal(kept[kept != 0], full[kept != 0])
+    # keyed by the row: the same entries stay, whatever comes with it
+    lone = native.take(*parts(big), everything[7:8], 0.8, 5)
+    np.testing.assert_array_equal(lone[1], ids[offsets[7] : offsets[8]])
+    assert (
+        len(native.take(*parts(big), everything, 0.8, 6)[1]) != len(ids)
+        or (native.take(*parts(big), everything, 0.8, 6)[1] != ids).any()
+    )
+
+
+@pytest.mark.parametrize("columns", [30, 5000, 3_000_000])
+def test_a_batch_by_columns(columns):
+    rng = np.random.default_rng(1)
+    X = sp.csr_array(
+        (rng.random(300).astype(np.float32), (rng.integers(0, 25, 300), rng.integers(0, columns, 300))),
+        shape=(25, columns),
+    )
+    X = as_features(X)
+    ids, offsets, found, values = native.by_column(*parts(X), columns)
+    expected = X.tocsc()
+    used = np.flatnonzero(np.diff(expected.indptr))
+    np.testing.assert_array_equal(ids, used)
+    np.testing.assert_array_equal(np.diff(offsets), np.diff(expected.indptr)[used])
+    np.testing.assert_array_equal(found, expected.indices)
+    np.testing.assert_array_equal(values, expected.data)
+
+
+def test_an_empty_batch_by_columns():
+    X = as_features(sp.csr_array((3, 10)))
+    ids, offsets, found, _ = native.by_column(*parts(X), 10)
+    assert (len(ids), offsets.tolist(), len(found)) == (0, [0], 0)
+
+
+@pytest.mark.parametrize("dim", [1, 16, 37])
+def test_sums_of_embeddings_and_their_steps(dim):
+    X, rng = rows(), np.random.default_rng(2)
+    W = rng.standard_normal((30, dim)).astype(np.float32)
+    out = np.empty((40, dim), np.float32)
+    native.bag(*parts(X), W, 0, 40, out)
+    np.testing.assert_allclose(out, X @ W, atol=1e-5)
+    G = rng.standard_normal((40, dim)).astype(np.float32)
+    sums = rng.random(30).astype(np.float32)
+    gradient = X.T @ G
+    new_sums = sums + (gradient**2).sum(1)
+    expected = W - (0.3 / (np.sqrt(new_sums) + 1e-8))[:, None] * gradient
+    columns = native.by_column(*parts(X), 30)
+    change, after, after_sums = np.zeros(dim), W.copy(), sums.copy()
+    half = len(columns[0]) // 2
+    for span in ((0, half), (half, len(columns[0]))):
+        native.update_bag(*columns, *span, G, after, after_sums, 0.3, 1e-8, change)
+    np.testing.assert_allclose(after, expected, atol=1e-5)
+    np.testing.assert_allclose(after_sums, new_sums, rtol=1e-5)
+    np.testing.assert_allclose(change, (expected**2).sum(0) - (W.astype(np.float64) ** 2).sum(0), atol=1e-4)
+
+
+def test_steps_along_the_sphere():
+    rng = np.random.default_rng(3)
+    V = rng.standard_normal((9, 20)).astype(np.float32)
+    V /= np.linalg.norm(V, axis=1, keepdims=True)
+    ids, G = np.array([1, 4, 8], np.int32), rng.standard_normal((3, 20)).astype(np.float32)
+    after, sums = V.copy(), np.zeros(9, np.float32)
+    native.update_unit(ids, G, after, sums, 0.1, 1e-8)
+    tangent = G - (G * V[ids]).sum(1, keepdims=True) * V[ids]
+    stepped = V[ids] - 0.1 * tangent / np.linalg.norm(tangent, axis=1, keepdims=True)
+    np.testing.assert_allclose(after[ids], stepped / np.linalg.norm(stepped, axis=1, keepdims=True), atol=1e-6)
+    untouched = np.setdiff1d(np.arange(9), ids)
+    np.testing.assert_array_equal(after[untouched], V[untouched])
+    np.testing.assert_allclose(np.linalg.norm(after, axis=1), 1, atol=1e-6)
+
+
+def test_known_labels_and_meetings():
+    rng = np.random.default_rng(4)
+    Y = as_labels((rng.random((60, 25)) < 0.15).astype(np.float32))
+    block = np.array([0, 3, 4, 11, 20, 24], np.int32)
+    chosen = np.array([5, 9, 50], np.int32)
+    batch, positions = native.known(Y.indptr, Y.indices, chosen, block)
+    dense = np.zeros((3, 6))
+    dense[batch, positions] = 1
+    np.testing.assert_array_equal(dense, Y.toarray()[chosen][:, block])
+    label_rows = transpose(Y)
+    expected = (Y.T @ Y).toarray()[np.ix_(block, block)]
+    for first, last in ((0, 6), (2, 5)):
+        offsets, ids, counts = native.together(
+            Y.indptr, Y.indices, label_rows.indptr, label_rows.indices, block, first, last
+        )
+        found = sp.csr_array((counts, ids, offsets), shape=(last - first, 6)).toarray()
+        np.testing.assert_array_equal(found, expected[first:last])
+
+
+@pytest.mark.parametrize("dim", [5, 16, 64, 100])
+def test_the_largest_products(dim):
+    rng = np.random.default_rng(5)
+    Q, V = (rng.standard_normal((n, dim)).astype(np.float32) for n in (70, 1203))
+    products = Q.astype(np.float64) @ V.T.astype(np.float64)
+    labels, scores = exact(Q, V, 10, threads=2)
+    np.testing.assert_array_equal(labels, np.argsort(-products, axis=1)[:, :10])
+    np.testing.assert_allclose(scores, -np.sort(-products, axis=1)[:, :10], rtol=1e-4)
+    lone = exact(Q[33:34], V, 10)
+    np.testing.assert_array_equal(lone[1][0], scores[33])  # the same bits alone
+    out = np.empty((70, 1203), np.float32)
+    native.products(Q, V, out)
+    np.testing.assert_allclose(out, products, atol=1e-4)
+    given = np.full((70, 30), -1, np.int32)
+    given[:, :20] = rng.permuted(np.tile(np.arange(1203, dtype=np.int32), (70, 1)), axis=1)[:, :20]
+    found, values = np.empty((70, 25), np.int32), np.empty((70, 25), np.float32)
+    native.best_of_given(Q, V, given, found, values)
+    assert (found[:, 20:] == -1).all()
+    np.testing.assert_array_equal(values[:, :20], -np.sort(-out[np.arange(70)[:, None], given[:, :20]], axis=1))
+
+
+def test_ties_go_to_the_smaller_label_and_few_labels_are_padded():
+    labels, scores = exact(np.ones((1, 4), np.float32), np.ones((3, 4), np.float32), 5)
+    assert labels.tolist() == [[0, 1, 2, -1, -1]]
+    assert scores.tolist() == [[4, 4, 4, 0, 0]]
+
+
+def test_a_walk_over_all_links_is_exact():
+    rng = np.random.default_rng(6)
+    Q, V = (rng.standard_normal((n, 24)).astype(np.float32) for n in (20, 90))
+    ring = (np.arange(90)[:, None] + np.array([1, 2, 89])) % 90
+    neighbours = np.concatenate([ring, np.full((90, 2), -1)], axis=1).astype(np.int32)
+    labels, scores = np.empty((20, 7), np.int32), np.empty((20, 7), np.float32)
+    native.walk(neighbours, np.array([0], np.int32), Q, V, 90, labels, scores)
+    expected = exact(Q, V, 7)
+    np.testing.assert_array_equal(labels, expected[0])
+    np.testing.assert_array_equal(scores, expected[1])
+    native.walk(neighbours, np.array([0], np.int32), Q, V, 3, labels, scores)
+    assert (labels[:, 0] == expected[0][:, 0]).mean() < 1  # a narrow beam may miss
+    narrow = np.array([Q[i] @ V[labels[i, 0]] for i in range(20)])
+    np.testing.assert_allclose(narrow, scores[:, 0], rtol=1e-4)  # but its scores are true

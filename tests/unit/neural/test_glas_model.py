@@ -1,0 +1,219 @@
+"""`Glas` as users meet it: learning, going on, bad input."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import xtrellis as xt
+from xtrellis import progress
+from xtrellis.neural import ann
+from xtrellis.neural.curves import plot
+from xtrellis.neural.glas_task import GlasTask
+
+
+@pytest.fixture(scope="module")
+def data():
+    return xt.synthetic(n_rows=500, n_labels=60, n_features=700, seed=0)
+
+
+def small(**params):
+    return xt.Glas(**{"dim": 24, "epochs": 3, "seed": 1, "batch": 64, **params})
+
+
+def arrays(model):
+    network = model.network
+    return [network.W, network.b, network.V, network.M if network.M is not None else network.b]
+
+
+def same(a, b):
+    for x, y in zip(arrays(a), arrays(b), strict=True):
+        np.testing.assert_array_equal(x, y)
+    assert a.curves == b.curves or [strip(p) for p in a.curves] == [strip(p) for p in b.curves]
+
+
+def strip(point):
+    return {name: value for name, value in point.items() if name != "seconds"}
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"loss": "margin"},
+        {"loss": "softmax", "hidden": "linear"},
+        {"regularizer": "spread-out", "weight_norm": False},
+        {"regularizer": "gravity"},
+        {"regularizer": "laplacian", "similarity": "pmi", "weight": 0.1},
+        {"regularizer": None, "negatives": 40, "input_dropout": 1.0, "holdout": 0},
+    ],
+)
+def test_every_kind_learns(data, params):
+    model = small(epochs=8, **params).fit(data.X, data.Y)
+    assert model.curves[-1]["loss"] < model.curves[0]["loss"]
+    assert xt.evaluate(data.Y, model.predict(data.X, k=1), ["P@1"])["P@1"] > 50
+    np.testing.assert_allclose(np.linalg.norm(model.embed(data.X), axis=1), 1, atol=1e-5)
+    lengths = np.linalg.norm(model.label_vectors, axis=1)
+    seen = np.asarray(data.Y.sum(axis=0)).ravel() > 0
+    np.testing.assert_allclose(lengths, seen.astype(float), atol=1e-5)
+
+
+def test_curves_and_early_stopping(data, tmp_path):
+    model = small(epochs=6, holdout=0.2).fit(data.X, data.Y)
+    assert [point["epoch"] for point in model.curves] == list(range(1, len(model.curves) + 1))
+    assert {"loss", "regularizer", "train_p1", "held_out_p1"} <= set(model.curves[0])
+    model.save(tmp_path / "m")
+    loaded = xt.load(tmp_path / "m")
+    assert [strip(p) for p in loaded.curves] == [strip(p) for p in model.curves]
+    plot(loaded.curves, tmp_path / "curves.png")
+    assert (tmp_path / "curves.png").stat().st_size > 1000
+
+
+def test_the_best_epoch_is_kept(data, monkeypatch):
+    heights = iter([10.0, 50.0, 40.0, 30.0, 20.0, 10.0])
+    states = []
+
+    def measure(self):
+        states.append(self.labels.weights.copy())
+        return {"train_p1": 0.0, "held_out_p1": next(heights)}
+
+    monkeypatch.setattr(GlasTask, "measure", measure)
+    model = small(epochs=6, early_stopping=2).fit(data.X, data.Y)
+    assert len(model.curves) == 4  # two epochs without gain after the second
+    seen = np.asarray(data.Y.sum(axis=0)).ravel() > 0
+    np.testing.assert_array_equal(model.label_vectors[seen], states[1][seen])
+
+
+class Stop(Exception):  # noqa: N818
+    pass
+
+
+class StopAfter:
+    """Raises when the given number of epochs has been told."""
+
+    def __init__(self, epochs):
+        self.left = epochs
+
+    def begin(self, title, total, unit):
+        if title.startswith("epoch"):
+            self.left -= 1
+            if self.left < 0:
+                raise Stop
+        return 0
+
+    def advance(self, step, amount): ...
+    def end(self, step): ...
+    def note(self, message): ...
+
+
+@pytest.mark.parametrize("after", [0, 1, 3])
+def test_an_interrupted_training_goes_on_and_ends_the_same(data, tmp_path, after):
+    whole = small(epochs=4).fit(data.X, data.Y)
+    with pytest.raises(Stop), progress.listen(StopAfter(after)):
+        small(epochs=4).fit(data.X, data.Y, checkpoint=tmp_path / "c")
+    assert (tmp_path / "c" / "checkpoint.json").exists()
+    same(small(epochs=4, threads=1).fit(data.X, data.Y, checkpoint=tmp_path / "c"), whole)
+    assert not (tmp_path / "c").exists()
+
+
+def test_another_training_is_refused(data, tmp_path):
+    with pytest.raises(Stop), progress.listen(StopAfter(1)):
+        small().fit(data.X, data.Y, checkpoint=tmp_path / "c")
+    with pytest.raises(xt.StoreError, match="dim is 8, was 24"):
+        small(dim=8).fit(data.X, data.Y, checkpoint=tmp_path / "c")
+
+
+def test_a_loss_that_is_no_number_stops_and_the_last_good_state_is_kept(data, monkeypatch):
+    fresh = small(learning_rate=1e38)
+    with pytest.raises(xt.TrainingError, match="smaller learning_rate"):
+        fresh.fit(data.X, data.Y)
+    step, calls = GlasTask._step, []
+
+    def spoilt(self, batch, rate):
+        calls.append(1)
+        loss, penalty = step(self, batch, rate)
+        return (float("nan") if len(calls) > 12 else loss), penalty
+
+    monkeypatch.setattr(GlasTask, "_step", spoilt)
+    model = small()
+    with pytest.raises(xt.TrainingError, match=r"nan in epoch 2, batch \d; the model keeps its state after epoch 1"):
+        model.fit(data.X, data.Y)
+    monkeypatch.undo()
+    assert model.fitted
+    assert len(model.curves) == 1
+    assert np.isfinite(model.predict(data.X, k=3).scores).all()
+
+
+def test_bad_input(data):
+    with pytest.raises(xt.InputError, match="at least one row with a label"):
+        small().fit(data.X, sp.csr_array(data.Y.shape))
+    with pytest.raises(xt.InputError, match="at least one row and one label"):
+        small().fit(sp.csr_array((0, 5)), sp.csr_array((0, 3)))
+    with pytest.raises(xt.ParameterError, match="device must be 'auto', 'cpu' or one"):
+        small(device="toaster").fit(data.X, data.Y)
+    model = small().fit(data.X, data.Y)
+    with pytest.raises(xt.InputError, match="700"):
+        model.predict(np.zeros((1, 5)))
+
+
+def test_one_label_few_rows_and_nothing_in_them():
+    X = sp.csr_array(np.array([[1.0, 0], [0, 2], [0, 0]], np.float32))
+    one = small(batch=4096).fit(X, np.ones((3, 1)))
+    assert one.predict(X, k=2).labels.tolist() == [[0, -1]] * 3
+    single = small().fit(X[:1], np.array([[0, 1, 0]]))
+    assert single.predict(X, k=1).labels.shape == (3, 1)
+    empty = small().fit(sp.csr_array((4, 2)), np.eye(4))
+    assert np.isfinite(empty.predict(X, k=4).scores).all()
+
+
+def test_an_index_finds_what_exact_search_finds(data, tmp_path):
+    model = small(search="ann", dim=32).fit(data.X, data.Y)
+    found = model.predict(data.X, k=5)
+    model.save(tmp_path / "m")
+    loaded = xt.load(tmp_path / "m")
+    np.testing.assert_array_equal(loaded.predict(data.X, k=5).labels, found.labels)
+    exact = loaded.set_params(search="exact").predict(data.X, k=5)
+    recall = np.mean([len(set(a) & set(b)) / 5 for a, b in zip(found.labels, exact.labels, strict=True)])
+    assert recall > 0.97
+    both = found.labels[:, 0] == exact.labels[:, 0]
+    np.testing.assert_array_equal(found.scores[both, 0], exact.scores[both, 0])
+
+
+def test_a_damaged_index_is_refused(data, tmp_path):
+    model = small(search="ann").fit(data.X, data.Y)
+    for name, bad in (("neighbours", 60), ("neighbours", -2), ("entries", -1), ("entries", 60)):
+        damaged = getattr(model._index, name).copy()
+        damaged.flat[0] = bad
+        state = model._index.to_state()
+        state.arrays[name] = damaged
+        with pytest.raises(xt.StoreError, match=f"{name} of a LabelIndex must be labels below 60"):
+            ann.LabelIndex.from_state({}, state)
+
+
+def test_missing_libraries_are_named(data, monkeypatch, tmp_path):
+    model = small().fit(data.X, data.Y)
+    for library, attempt, extra in (
+        ("torch", lambda: small().fit(data.X, data.Y), "deep"),
+        ("faiss", lambda: small(search="ann").fit(data.X, data.Y), "ann"),
+        ("matplotlib", lambda: plot(model.curves, tmp_path / "x.png"), "bench"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setitem(sys.modules, library, None)
+            patch.setitem(sys.modules, f"{library}.figure", None)
+            with pytest.raises(xt.MissingExtraError, match=rf"xtrellis\[{extra}\]"):
+                attempt()
+
+
+def test_a_trained_model_needs_no_torch(data, tmp_path):
+    model = small().fit(data.X, data.Y)
+    model.save(tmp_path / "m")
+    script = (
+        "import sys; sys.modules['torch'] = None; sys.modules['faiss'] = None\n"
+        "import numpy as np, xtrellis as xt\n"
+        f"print(xt.load({str(tmp_path / 'm')!r}).predict(np.eye(700)[:3], k=2).labels.tolist())"
+    )
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == str(model.predict(np.eye(700)[:3], k=2).labels.tolist())
