@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-QUERIES, REPEAT, THREADS = 1000, 3, 2
+QUERIES, REPEAT, THREADS = 500, 3, 2
 
 
 def make(to: str, name: str) -> None:
@@ -49,44 +49,36 @@ def random(to: str, n: int, dim: int) -> None:
 
 
 Search = Callable[[Any, int], Any]
+Built = tuple[Callable[[int], Search], float, float]  # search by effort; bytes on disk; seconds to load
 
 
-def exact_numpy(V: Any, path: Path) -> tuple[Search, float, float]:
+def exact_numpy(V: Any, path: Path) -> Built:
     def search(q: Any, k: int) -> Any:
         scores = V @ q[0]
         best = np.argpartition(-scores, k)[:k]
         return best[None, np.argsort(-scores[best])]
 
-    return search, V.nbytes, 0.0
+    return lambda effort: search, V.nbytes, 0.0
 
 
-def exact_ours(V: Any, path: Path) -> tuple[Search, float, float]:
+def exact_ours(V: Any, path: Path) -> Built:
     from xtrellis.neural.network import exact
 
-    return lambda q, k: exact(q, V, k, threads=1)[0], V.nbytes, 0.0
+    return lambda effort: lambda q, k: exact(q, V, k, threads=1)[0], V.nbytes, 0.0
 
 
-def faiss_index(kind: str, V: Any, path: Path) -> tuple[Search, float, float]:
+def faiss_index(kind: str, V: Any, path: Path) -> Built:
     import faiss
 
     faiss.omp_set_num_threads(THREADS)
-    what, *numbers = kind.split(":")
-    dim = V.shape[1]
-    params: Any = None
-    if what == "hnsw":
+    dim, lists = V.shape[1], int(4 * np.sqrt(len(V)))
+    if kind == "hnsw":
         index = faiss.IndexHNSWFlat(dim, 32, faiss.METRIC_INNER_PRODUCT)
         index.hnsw.efConstruction = 100
-        params = faiss.SearchParametersHNSW(efSearch=int(numbers[0]))
-    elif what == "ivf":
-        lists = int(4 * np.sqrt(len(V)))
+    elif kind == "ivf":
         index = faiss.index_factory(dim, f"IVF{lists},Flat", faiss.METRIC_INNER_PRODUCT)
-        params = faiss.SearchParametersIVF(nprobe=int(numbers[0]))
-    else:  # ivf with 4-bit codes, then exact
-        lists = int(4 * np.sqrt(len(V)))
+    else:  # 4-bit codes in inverted lists, then exact products of the best
         index = faiss.index_factory(dim, f"IVF{lists},PQ{dim // 2}x4fs,RFlat", faiss.METRIC_INNER_PRODUCT)
-        params = faiss.IndexRefineSearchParameters(
-            k_factor=10, base_index_params=faiss.SearchParametersIVF(nprobe=int(numbers[0]))
-        )
     index.train(V)
     index.add(V)
     faiss.write_index(index, str(path))
@@ -95,13 +87,22 @@ def faiss_index(kind: str, V: Any, path: Path) -> tuple[Search, float, float]:
     index = faiss.read_index(str(path))
     loading = time.perf_counter() - start
     faiss.omp_set_num_threads(1)
-    return lambda q, k: index.search(q, k, params=params)[1], path.stat().st_size, loading
+
+    def by_effort(effort: int) -> Search:
+        if kind == "hnsw":
+            params: Any = faiss.SearchParametersHNSW(efSearch=effort)
+        else:
+            params = faiss.SearchParametersIVF(nprobe=effort)
+        if kind == "pq":
+            params = faiss.IndexRefineSearchParameters(k_factor=10, base_index_params=params)
+        return lambda q, k: index.search(q, k, params=params)[1]
+
+    return by_effort, path.stat().st_size, loading
 
 
-def usearch_index(kind: str, V: Any, path: Path) -> tuple[Search, float, float]:
+def usearch_index(dtype: str, V: Any, path: Path) -> Built:
     from usearch.index import Index
 
-    dtype, expansion = kind.split(":")
     index = Index(ndim=V.shape[1], metric="ip", dtype=dtype, connectivity=32, expansion_add=100)
     index.add(np.arange(len(V)), V, threads=THREADS)
     index.save(str(path))
@@ -109,18 +110,34 @@ def usearch_index(kind: str, V: Any, path: Path) -> tuple[Search, float, float]:
     start = time.perf_counter()
     index = Index.restore(str(path), view=True)
     loading = time.perf_counter() - start
-    index.expansion_search = int(expansion)
-    return lambda q, k: index.search(q[0], k, threads=1).keys[None], path.stat().st_size, loading
+
+    def by_effort(effort: int) -> Search:
+        index.expansion_search = effort
+        return lambda q, k: index.search(q[0], k, threads=1).keys[None]
+
+    return by_effort, path.stat().st_size, loading
 
 
-def scann_index(kind: str, V: Any, path: Path) -> tuple[Search, float, float]:
+def our_index(_: str, V: Any, path: Path) -> Built:
+    """A graph built by faiss, kept in our store and walked by our kernel."""
+    from xtrellis import store
+    from xtrellis.neural.ann import LabelIndex
+
+    store.save(LabelIndex.build(V), path)
+    start = time.perf_counter()
+    index = store.load(path)
+    loading = time.perf_counter() - start
+    size = V.nbytes + sum(file.stat().st_size for file in path.iterdir())  # the others keep the vectors too
+    return lambda effort: lambda q, k: index.search(q, V, k, beam=max(effort, k), threads=1)[0], size, loading
+
+
+def scann_index(_: str, V: Any, path: Path) -> Built:
     import scann
 
-    leaves, reorder = (int(number) for number in kind.split(":"))
     builder = scann.scann_ops_pybind.builder(V, 100, "dot_product").tree(
-        num_leaves=int(2 * np.sqrt(len(V))), num_leaves_to_search=leaves, training_sample_size=min(len(V), 250_000)
+        num_leaves=int(2 * np.sqrt(len(V))), num_leaves_to_search=100, training_sample_size=min(len(V), 250_000)
     )
-    index = builder.score_ah(2, anisotropic_quantization_threshold=0.2).reorder(reorder).build()
+    index = builder.score_ah(2, anisotropic_quantization_threshold=0.2).reorder(200).build()
     path.mkdir()
     index.serialize(str(path))
     del index
@@ -128,15 +145,22 @@ def scann_index(kind: str, V: Any, path: Path) -> tuple[Search, float, float]:
     index = scann.scann_ops_pybind.load_searcher(str(path))
     loading = time.perf_counter() - start
     size = sum(file.stat().st_size for file in path.iterdir())
-    return lambda q, k: index.search(q[0], k)[0][None], size, loading
+
+    def by_effort(effort: int) -> Search:
+        return lambda q, k: index.search(q[0], k, leaves_to_search=effort, pre_reorder_num_neighbors=max(200, 2 * k))[
+            0
+        ][None]
+
+    return by_effort, size, loading
 
 
-SETTINGS = [
-    "exact:numpy", "exact:ours",
-    "faiss:hnsw:64", "faiss:hnsw:128", "faiss:hnsw:256", "faiss:ivf:32", "faiss:ivf:128", "faiss:pq:32", "faiss:pq:128",
-    "usearch:f32:64", "usearch:f32:128", "usearch:f32:256", "usearch:f16:128", "usearch:i8:128",
-    "scann:32:200", "scann:128:200", "scann:256:400",
-]  # fmt: skip
+# library:kind -> how hard to look: labels under way (graphs), lists or leaves opened (the others)
+SETTINGS = {
+    "exact:numpy": [0], "exact:ours": [0],
+    "faiss:hnsw": [64, 128, 256], "faiss:ivf": [16, 64, 256], "faiss:pq": [16, 64, 256],
+    "usearch:f32": [64, 128, 256], "usearch:f16": [128], "usearch:i8": [128],
+    "scann:ah": [16, 64, 256], "ours:graph": [64, 128, 256],
+}  # fmt: skip
 
 
 def memory() -> float:
@@ -144,60 +168,66 @@ def memory() -> float:
     return int(next(line.split()[1] for line in lines if line.startswith("VmRSS"))) / 1024
 
 
+def _recall(V: Any, query: Any, found: Any, truth: Any, k: int) -> float:
+    """Share of the k that are as good as the k-th best: labels with the same rows share a vector, so ids may differ."""
+    found = found[found >= 0] if found.dtype.kind == "i" else found
+    return float((V[found] @ query >= V[truth[k - 1]] @ query - 1e-5).sum() / k)
+
+
 def one(data: str, setting: str) -> None:
-    """Measure one setting, in this process."""
+    """Build one index in this process and measure it at every effort."""
     found = np.load(data)
     V, Q, truth = found["V"], found["Q"][:QUERIES], np.load(data + ".truth.npy")[:QUERIES]
+    lone = [np.ascontiguousarray(q[None]) for q in Q]
     library, _, kind = setting.partition(":")
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
-        path = Path(folder) / "index"
-        start = time.perf_counter()
+        path, start = Path(folder) / "index", time.perf_counter()
         if library == "exact":
-            search, size, loading = (exact_numpy if kind == "numpy" else exact_ours)(V, path)
+            by_effort, size, loading = (exact_numpy if kind == "numpy" else exact_ours)(V, path)
         else:
-            build = {"faiss": faiss_index, "usearch": usearch_index, "scann": scann_index}[library]
-            search, size, loading = build(kind, V, path)
+            libraries = {"faiss": faiss_index, "usearch": usearch_index, "scann": scann_index, "ours": our_index}
+            by_effort, size, loading = libraries[library](kind, V, path)
         building = time.perf_counter() - start - loading
-        lone = [np.ascontiguousarray(q[None]) for q in Q]
-        recall = {
-            k: np.mean(
-                [len(set(search(q, k)[0].tolist()) & set(t[:k].tolist())) / k for q, t in zip(lone, truth, strict=True)]
-            )
-            for k in (10, 100)
-        }
-        times = np.full(len(lone), np.inf)
-        for _ in range(REPEAT):
-            for i, q in enumerate(lone):
-                begin = time.perf_counter_ns()
-                search(q, 10)
-                times[i] = min(times[i], (time.perf_counter_ns() - begin) / 1e3)
-    print(json.dumps({
-        "setting": setting, "labels": len(V), "dim": V.shape[1], "source": str(found["source"]),
-        "recall@10": round(float(recall[10]), 4), "recall@100": round(float(recall[100]), 4),
-        "us_median": round(float(np.median(times)), 1), "us_p99": round(float(np.quantile(times, 0.99)), 1),
-        "build_seconds": round(building, 2), "load_ms": round(1000 * loading, 2),
-        "index_mb": round(size / 1e6, 1), "process_mb": round(memory(), 1),
-    }))  # fmt: skip
+        for effort in SETTINGS[setting]:
+            search = by_effort(effort)
+            recall = {
+                k: np.mean([_recall(V, q[0], search(q, k)[0], t, k) for q, t in zip(lone, truth, strict=True)])
+                for k in (10, 100)
+            }
+            times = np.full(len(lone), np.inf)
+            for _ in range(REPEAT):
+                for i, q in enumerate(lone):
+                    begin = time.perf_counter_ns()
+                    search(q, 10)
+                    times[i] = min(times[i], (time.perf_counter_ns() - begin) / 1e3)
+            print(json.dumps({
+                "setting": setting, "effort": effort, "labels": len(V), "dim": V.shape[1],
+                "source": str(found["source"]), "recall@10": round(float(recall[10]), 4),
+                "recall@100": round(float(recall[100]), 4), "us_median": round(float(np.median(times)), 1),
+                "us_p99": round(float(np.quantile(times, 0.99)), 1), "build_seconds": round(building, 2),
+                "load_ms": round(1000 * loading, 2), "index_mb": round(size / 1e6, 1),
+                "process_mb": round(memory(), 1),
+            }), flush=True)  # fmt: skip
 
 
 def run(data: str, settings: list[str]) -> None:
-    found = np.load(data)
-    V, Q = found["V"], found["Q"][:QUERIES]
-    truth = np.concatenate(
-        [np.argsort(-(q @ V.T), axis=1)[:, :100] for q in np.array_split(Q, max(1, len(V) // 10_000))]
-    )
-    np.save(data + ".truth.npy", truth)
+    if not Path(data + ".truth.npy").exists():
+        found = np.load(data)
+        V, Q = found["V"], found["Q"][:QUERIES]
+        parts = np.array_split(Q, max(1, len(V) // 10_000))
+        np.save(data + ".truth.npy", np.concatenate([np.argsort(-(q @ V.T), axis=1)[:, :100] for q in parts]))
     for setting in settings or SETTINGS:
-        done = subprocess.run(
-            [sys.executable, __file__, "one", data, setting], capture_output=True, text=True, timeout=1800
-        )
+        command = [sys.executable, __file__, "one", data, setting]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=3600, check=False)
         if done.returncode:
             print(setting, "failed:", done.stderr.strip().splitlines()[-1:])
-            continue
-        line = json.loads(done.stdout.strip().splitlines()[-1])
-        print(line, flush=True)
         with (Path(__file__).parent / "results" / "ann.jsonl").open("a") as file:
-            file.write(json.dumps({"date": time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime()), **line}) + "\n")
+            for text in done.stdout.splitlines():
+                if not text.startswith("{"):
+                    continue
+                print(text, flush=True)
+                stamp = {"date": time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime()), "threads": 1}
+                file.write(json.dumps({**stamp, **json.loads(text)}) + "\n")
 
 
 def main() -> None:

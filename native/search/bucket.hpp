@@ -25,15 +25,36 @@ XTRELLIS_INLINE T read(const std::uint8_t* at) {
     return value;
 }
 
-// Two bits for each of the eight keys at `at` that equals `wanted`.
-XTRELLIS_INLINE std::uint32_t equal_keys(const std::uint8_t* at, std::uint16_t wanted) {
+// One bit for each of the next sixteen (or eight two-byte) keys at `at` that equals `wanted`; two bits if they are wide.
+template <class Key>
+XTRELLIS_INLINE std::uint32_t equal_keys(const std::uint8_t* at, Key wanted) {
 #if defined(__SSE2__)
     const __m128i keys = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-    return static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi16(keys, _mm_set1_epi16(static_cast<std::int16_t>(wanted)))));
+    if constexpr (sizeof(Key) == 1) {
+        return static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(keys, _mm_set1_epi8(static_cast<char>(wanted)))));
+    } else {
+        return static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi16(keys, _mm_set1_epi16(static_cast<std::int16_t>(wanted)))));
+    }
 #else
+    constexpr std::uint32_t bits = sizeof(Key) == 1 ? 1u : 3u;
     std::uint32_t equal = 0;
-    for (int i = 0; i < 8; ++i) equal |= (read<std::uint16_t>(at + 2 * i) == wanted ? 3u : 0u) << (2 * i);
+    for (std::size_t i = 0; i < 16; i += sizeof(Key)) equal |= (read<Key>(at + i) == wanted ? bits : 0u) << i;
     return equal;
+#endif
+}
+
+// The sum of the first `n` bytes at `at`.
+XTRELLIS_INLINE std::uint32_t sum_bytes(const std::uint8_t* at, std::uint32_t n) {
+    std::uint32_t sum = 0;
+    for (; n >= 8; n -= 8, at += 8) [[unlikely]] {
+        for (int i = 0; i < 8; ++i) sum += at[i];
+    }
+    const std::uint64_t last = read<std::uint64_t>(at) & ((std::uint64_t{1} << (8 * n)) - 1);
+#if defined(__SSE2__)
+    return sum + static_cast<std::uint32_t>(_mm_cvtsi128_si32(_mm_sad_epu8(_mm_cvtsi64_si128(static_cast<std::int64_t>(last)), _mm_setzero_si128())));
+#else
+    for (std::uint64_t rest = last; rest; rest >>= 8) sum += static_cast<std::uint32_t>(rest & 255);
+    return sum;
 #endif
 }
 
@@ -47,36 +68,39 @@ struct Entries {
     XTRELLIS_INLINE float value(std::uint32_t i) const { return static_cast<float>(read<Value>(values + i * sizeof(Value))); }
 };
 
-template <class Value>
+template <class Value, class Key>
 struct Bucket {
-    const std::uint8_t* begin = nullptr;
+    static constexpr std::uint32_t row_size = sizeof(Key) + 1;
+    const std::uint8_t* keys = nullptr;
     std::uint32_t rows = 0, entries = 0;
 
     Bucket() = default;
-    XTRELLIS_INLINE Bucket(const std::uint8_t* from, std::uint32_t size) : begin(from) {
-        if (size < 2) return;
-        const std::uint32_t n = read<std::uint16_t>(from);
-        if (2 + 4 * n > size) return;
+    XTRELLIS_INLINE Bucket(const std::uint8_t* from, std::uint32_t size) : keys(from + 1) {
+        if (size == 0) return;
+        const std::uint32_t n = *from;
+        if (1 + row_size * n > size) return;
         rows = n;
-        entries = (size - 2 - 4 * n) / (1 + static_cast<std::uint32_t>(sizeof(Value)));
+        entries = (size - 1 - row_size * n) / (1 + static_cast<std::uint32_t>(sizeof(Value)));
     }
-    XTRELLIS_INLINE std::uint16_t key(std::uint32_t row) const { return read<std::uint16_t>(begin + 2 + 2 * row); }
-    XTRELLIS_INLINE std::uint32_t end(std::uint32_t row) const {
-        return std::min<std::uint32_t>(read<std::uint16_t>(begin + 2 + 2 * (rows + row)), entries);
-    }
-    XTRELLIS_INLINE Entries<Value> operator[](std::uint32_t row) const {
-        const std::uint32_t from = row ? end(row - 1) : 0, to = end(row);
-        const std::uint8_t* children = begin + 2 + 4 * rows;
-        return {children + from, children + entries + from * sizeof(Value), to > from ? to - from : 0};
-    }
-    // The row with this key, eight keys at a time; `rows` if there is none.
-    XTRELLIS_INLINE std::uint32_t find(std::uint16_t wanted) const {
-        for (std::uint32_t row = 0; row < rows; row += 8) {
-            const std::uint32_t equal = equal_keys(begin + 2 + 2 * row, wanted);
-            if (equal) return std::min(rows, row + static_cast<std::uint32_t>(std::countr_zero(equal)) / 2);
+    XTRELLIS_INLINE Key key(std::uint32_t row) const { return read<Key>(keys + row * sizeof(Key)); }
+    // The row with this key, sixteen bytes of keys at a time; `rows` if there is none.
+    XTRELLIS_INLINE std::uint32_t find(Key wanted) const {
+        for (std::uint32_t row = 0; row < rows; row += 16 / sizeof(Key)) {
+            const std::uint32_t equal = equal_keys(keys + row * sizeof(Key), wanted);
+            if (equal) return std::min(rows, row + static_cast<std::uint32_t>(std::countr_zero(equal)) / static_cast<std::uint32_t>(sizeof(Key)));
         }
         return rows;
     }
+    XTRELLIS_INLINE Entries<Value> operator[](std::uint32_t row) const { return at(row, row + sum_bytes(counts(), row)); }
+    // The entries of a row that has `before` of them before it.
+    XTRELLIS_INLINE Entries<Value> at(std::uint32_t row, std::uint32_t before) const {
+        const std::uint32_t from = std::min(before, entries), count = std::min(counts()[row] + 1u, entries - from);
+        const std::uint8_t* children = keys + row_size * rows;
+        return {children + from, children + entries + from * sizeof(Value), count};
+    }
+
+private:
+    XTRELLIS_INLINE const std::uint8_t* counts() const { return keys + sizeof(Key) * rows; }
 };
 
 template <class Value>
@@ -96,12 +120,34 @@ struct Block {
     XTRELLIS_INLINE std::uint32_t bucket_of(std::uint32_t scattered) const {
         return static_cast<std::uint32_t>(static_cast<std::uint64_t>(scattered) >> shift);
     }
-    XTRELLIS_INLINE std::uint16_t key_of(std::uint32_t scattered) const {
-        return static_cast<std::uint16_t>(scattered & ((std::uint64_t{1} << shift) - 1));
+    XTRELLIS_INLINE std::uint32_t key_of(std::uint32_t scattered) const {
+        return static_cast<std::uint32_t>(scattered & ((std::uint64_t{1} << shift) - 1));
     }
-    XTRELLIS_INLINE Bucket<Value> operator[](std::uint32_t j) const {
+    template <class Key>
+    XTRELLIS_INLINE Bucket<Value, Key> bucket(std::uint32_t j) const {
         const std::uint32_t from = std::min(buckets[j], size), to = std::min(buckets[j + 1], size);
         return {bytes + from, to > from ? to - from : 0};
+    }
+    // Calls use(Key{}) with the type of this block's keys.
+    template <class Use>
+    XTRELLIS_INLINE void with_keys(Use&& use) const {
+        if (narrow(shift)) use(std::uint8_t{});
+        else use(std::uint16_t{});
+    }
+    // Calls use(scattered id, entries) for every feature.
+    template <class Use>
+    XTRELLIS_INLINE void each(Use&& use) const {
+        with_keys([&]<class Key>(Key) {
+            for (std::uint32_t j = 0; j < count; ++j) {
+                const auto in = bucket<Key>(j);
+                std::uint32_t before = 0;
+                for (std::uint32_t row = 0; row < in.rows; ++row) {
+                    const auto entries = in.at(row, before);
+                    before += entries.count;
+                    use(static_cast<std::uint64_t>(j) << shift | in.key(row), entries);
+                }
+            }
+        });
     }
 };
 

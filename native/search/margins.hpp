@@ -43,14 +43,16 @@ XTRELLIS_INLINE void add_by_search(const Block<Value>& block, Offset children, c
         for (std::size_t i = 0; i < n; ++i) {
             __builtin_prefetch(block.bytes + block.buckets[block.bucket_of(scattered[from + i])]);
         }
-        for (std::size_t i = 0; i < n; ++i) {
-            const std::uint32_t id = scattered[from + i];
-            const Bucket<Value> bucket = block[block.bucket_of(id)];
-            const std::uint32_t row = bucket.find(block.key_of(id));
-            found[i] = row < bucket.rows ? bucket[row] : Entries<Value>{};
-            __builtin_prefetch(found[i].children);
-            __builtin_prefetch(found[i].values);
-        }
+        block.with_keys([&]<class Key>(Key) {
+            for (std::size_t i = 0; i < n; ++i) {
+                const std::uint32_t id = scattered[from + i];
+                const auto bucket = block.template bucket<Key>(block.bucket_of(id));
+                const std::uint32_t row = bucket.find(static_cast<Key>(block.key_of(id)));
+                found[i] = row < bucket.rows ? bucket[row] : Entries<Value>{};
+                __builtin_prefetch(found[i].children);
+                __builtin_prefetch(found[i].values);
+            }
+        });
         for (std::size_t i = 0; i < n; ++i) add_entries(found[i], children, block.scale * x.values[from + i], margins);
     }
 }
@@ -76,7 +78,9 @@ public:
     XTRELLIS_INLINE void open(const Block<Value>& block, Offset children, std::size_t queries) {
         scale_ = block.scale;
         std::size_t n_rows = 0;
-        for (std::uint32_t j = 0; j < block.count; ++j) n_rows += block[j].rows;
+        block.with_keys([&]<class Key>(Key) {
+            for (std::uint32_t j = 0; j < block.count; ++j) n_rows += block.template bucket<Key>(j).rows;
+        });
         n_rows = std::min(n_rows, places_.size());  // more only if the file is damaged
         dense_ = dense_lanes(n_rows, children, queries);
         opened_.resize(n_rows);
@@ -89,29 +93,24 @@ public:
         }
         const std::size_t limit = dense_ ? values_.size() : std::min(values_.size(), children_.size());
         std::size_t rows = 0, at = static_cast<std::size_t>(dense_);
-        for (std::uint32_t j = 0; j < block.count; ++j) {
-            const Bucket<Value> bucket = block[j];
-            for (std::uint32_t row = 0; row < bucket.rows; ++row) {
-                const auto id = static_cast<std::size_t>((static_cast<std::uint64_t>(j) << block.shift) | bucket.key(row));
-                const Entries<Value> entries = bucket[row];
-                if (id >= places_.size() || rows == opened_.size() || at + std::max<std::size_t>(entries.count, static_cast<std::size_t>(dense_)) > limit) continue;
-                opened_[rows++] = static_cast<std::uint32_t>(id);
-                places_[id].begin = static_cast<std::uint32_t>(at);
-                if (dense_) {
-                    for (std::uint32_t e = 0; e < entries.count; ++e) {
-                        if (entries.children[e] < dense_) values_[at + entries.children[e]] = entries.value(e);
-                    }
-                    at += static_cast<std::size_t>(dense_);
-                } else {
-                    for (std::uint32_t e = 0; e < entries.count; ++e) {
-                        children_[at + e] = entries.children[e];
-                        values_[at + e] = entries.value(e);
-                    }
-                    at += entries.count;
-                    places_[id].end = static_cast<std::uint32_t>(at);
+        block.each([&](std::uint64_t id, const Entries<Value>& entries) {
+            if (id >= places_.size() || rows == opened_.size() || at + std::max<std::size_t>(entries.count, static_cast<std::size_t>(dense_)) > limit) return;
+            opened_[rows++] = static_cast<std::uint32_t>(id);
+            places_[id].begin = static_cast<std::uint32_t>(at);
+            if (dense_) {
+                for (std::uint32_t e = 0; e < entries.count; ++e) {
+                    if (entries.children[e] < dense_) values_[at + entries.children[e]] = entries.value(e);
                 }
+                at += static_cast<std::size_t>(dense_);
+            } else {
+                for (std::uint32_t e = 0; e < entries.count; ++e) {
+                    children_[at + e] = entries.children[e];
+                    values_[at + e] = entries.value(e);
+                }
+                at += entries.count;
+                places_[id].end = static_cast<std::uint32_t>(at);
             }
-        }
+        });
         opened_.resize(rows);
     }
     void close() {

@@ -19,7 +19,7 @@ inline float log_score(Transform transform, float margin) {
 }
 
 struct Tree {
-    Offset nodes = 0, labels = 0;
+    Offset nodes = 0;
     const Offset* offsets = nullptr;  // slots of node v: offsets[v] .. offsets[v+1)
     const Id* children = nullptr;     // node ≥ 0, or ~label
 };
@@ -34,9 +34,10 @@ enum class Storage : int { float32 = 0, float16 = 1, int8 = 2 };
 // bucket of the block, the low ones are the feature's key within the bucket. A bucket is a tiny sparse matrix in one
 // piece, so that a look-up touches one or two cache lines:
 //
-//     n (uint16)   keys (n × uint16)   ends (n × uint16)   children (t × uint8)   values (t × float32, float16 or int8)
+//     n (uint8)   keys (n × uint8 or uint16)   counts (n × uint8)   children (t × uint8)   values (t × float32, float16 or int8)
 //
-// where the entries of row i are ends[i-1] .. ends[i], and t is what fills the bucket. Nothing is aligned.
+// where row i has counts[i] + 1 entries, after those of the rows before it, and t is what fills the bucket. Keys are wide
+// in blocks with so few buckets that more than 8 bits are left for them. Nothing is aligned.
 struct Weights {
     const Offset* block_offsets = nullptr;   // nodes + 1: blocks of node v
     const Offset* bucket_offsets = nullptr;  // blocks + 1: where a block's buckets are listed
@@ -49,7 +50,9 @@ struct Weights {
     int bits = 0;                            // scattered ids are below 2^bits
 };
 
-constexpr int padding = 16;  // keys are read sixteen bytes at a time
+constexpr int padding = 16;  // keys and counts are read sixteen bytes at a time
+
+constexpr bool narrow(int key_bits) { return key_bits <= 8; }
 
 constexpr std::uint32_t multiplier = 0x9E3779B1u;  // odd, so that multiplying is a bijection
 
@@ -57,11 +60,24 @@ inline std::uint32_t scatter(Id feature, int bits) {
     return (static_cast<std::uint32_t>(feature) * multiplier) & static_cast<std::uint32_t>((std::uint64_t{1} << bits) - 1);
 }
 
+// What a label that is found in several places scores: there are none such, the best place counts, or their mean.
+enum class Copies : int { none = 0, best = 1, mean = 2 };
+
+// Where labels sit and what lies above (LabelTree's arrays).
+struct Places {
+    const Id* owner = nullptr;              // the node of each slot
+    const Id* node_slot = nullptr;          // the slot that leads to each node, -1 for the root
+    const Offset* label_offsets = nullptr;  // slots of label l: label_slots[label_offsets[l] ..)
+    const Id* label_slots = nullptr;
+};
+
 struct Model {
     Tree tree;
     Weights weights;
     Transform transform = Transform::l3_hinge;
-    bool copies = false;  // some label sits in several slots
+    Copies copies = Copies::none;
+    Id most_copies = 1;  // places of a label at most
+    Places places{};     // only for means
 };
 
 }  // namespace xtrellis::search

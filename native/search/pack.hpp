@@ -23,7 +23,8 @@ struct PackedBlock {
 
 namespace packing {
 
-constexpr std::size_t usual_rows = 6;  // features in a bucket: few enough for one look, enough to pay for its head
+constexpr std::size_t usual_rows = 6;   // features in a bucket: few enough for one look, enough to pay for its head
+constexpr std::size_t most_rows = 255;  // their number is one byte
 
 template <class T>
 void append(std::vector<std::uint8_t>& bytes, T value) {
@@ -32,7 +33,7 @@ void append(std::vector<std::uint8_t>& bytes, T value) {
     std::memcpy(bytes.data() + at, &value, sizeof value);
 }
 
-// Low bits for the key: keys and the ends of a bucket's rows must fit 16 bits.
+// Low bits for the key.
 inline int key_bits(const std::vector<std::uint32_t>& sorted, int bits) {
     const auto wanted = static_cast<int>(std::bit_width(sorted.size() / usual_rows));
     for (int shift = std::clamp(bits - wanted, 0, 16);; --shift) {
@@ -41,7 +42,7 @@ inline int key_bits(const std::vector<std::uint32_t>& sorted, int bits) {
             run = i && sorted[i] >> shift == sorted[i - 1] >> shift ? run + 1 : 1;
             longest = std::max(longest, run);
         }
-        if (longest * max_block < 65536 || shift == 0) return shift;
+        if (longest <= most_rows || shift == 0) return shift;
     }
 }
 
@@ -74,15 +75,13 @@ PackedBlock pack_block(const Id* features, const std::uint32_t* starts, std::siz
         std::size_t last = row;
         while (last < rows && sorted[last] >> shift == bucket) ++last;
         if (last == row) continue;  // an empty bucket has no bytes at all
-        packing::append(out.bytes, static_cast<std::uint16_t>(last - row));
+        out.bytes.push_back(static_cast<std::uint8_t>(last - row));
         for (std::size_t r = row; r < last; ++r) {
-            packing::append(out.bytes, static_cast<std::uint16_t>(sorted[r] & ((std::uint64_t{1} << shift) - 1)));
+            const auto key = static_cast<std::uint16_t>(sorted[r] & ((std::uint64_t{1} << shift) - 1));
+            if (narrow(shift)) out.bytes.push_back(static_cast<std::uint8_t>(key));
+            else packing::append(out.bytes, key);
         }
-        std::uint32_t end = 0;
-        for (std::size_t r = row; r < last; ++r) {
-            end += starts[order[r] + 1] - starts[order[r]];
-            packing::append(out.bytes, static_cast<std::uint16_t>(end));
-        }
+        for (std::size_t r = row; r < last; ++r) out.bytes.push_back(static_cast<std::uint8_t>(starts[order[r] + 1] - starts[order[r]] - 1));
         for (std::size_t r = row; r < last; ++r) {
             for (auto e = starts[order[r]]; e < starts[order[r] + 1]; ++e) out.bytes.push_back(children[e]);
         }

@@ -25,13 +25,9 @@ PlainBlock unpack_as(const Weights& w, Offset b) {
 
     const Block<Value> block(w, b);
     std::vector<std::pair<Id, Entries<Value>>> rows;
-    for (std::uint32_t j = 0; j < block.count; ++j) {
-        const Bucket<Value> bucket = block[j];
-        for (std::uint32_t r = 0; r < bucket.rows; ++r) {
-            const auto id = static_cast<std::uint32_t>((static_cast<std::uint64_t>(j) << block.shift) | bucket.key(r));
-            rows.push_back({static_cast<Id>((id * inverse) & mask), bucket[r]});
-        }
-    }
+    block.each([&](std::uint64_t id, const Entries<Value>& entries) {
+        rows.push_back({static_cast<Id>((static_cast<std::uint32_t>(id) * inverse) & mask), entries});
+    });
     std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& c) { return a.first < c.first; });
     PlainBlock out;
     for (const auto& [feature, entries] : rows) {

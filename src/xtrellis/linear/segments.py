@@ -18,8 +18,8 @@ from ..types import Array
 
 MAX_BLOCK = 256  # children; a child's place in its block is one byte
 MAX_SEGMENT = 1 << 13  # classifiers: small enough to spill and to lose, large enough to be few
-KEY_BITS = 16  # a feature's key within its bucket
-PADDING = 16  # unused bytes at the end of a model's weights: keys are read so many bytes at a time
+KEY_BITS = 16  # of a feature's key within its bucket, at most
+PADDING = 16  # unused bytes at the end of a model's weights: keys and counts are read so many bytes at a time
 
 DTYPES: Mapping[str, Any] = {
     "bucket_offsets": np.int64,  # blocks + 1

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 SEARCHES = ("auto", "exact", "ann")
 MANY_LABELS = 50_000  # from here on "auto" searches an index, if its library is installed
-MOST_ROWS, LEAST_STEPS = 4096, 64  # of a batch; of an epoch, as long as batches keep 128 rows
+MOST_ROWS, LEAST_ROWS, STEPS = 4096, 128, 32  # of a batch; steps of an epoch that small data should have
 MOST_HELD_OUT = 5000
 FREE = ("threads", "device", "search", "beam")  # parameters that may change between a stop and going on
 
@@ -45,7 +45,9 @@ class Glas(Model):
 
     dim: int = param(integer(at_least=1), "length of the embeddings", default=256)
     hidden: str = param(
-        choice("relu", "linear"), "what the sum of a row's feature embeddings goes through", default="relu"
+        choice("relu", "linear"),
+        "what is added to the sum of a row's feature embeddings: a layer of ReLUs, or nothing",
+        default="relu",
     )
     loss: str = param(
         choice(*LOSSES),
@@ -65,7 +67,12 @@ class Glas(Model):
         number(above=0, at_most=1), "probability that a feature of a training row is kept", default=0.8
     )
     weight_norm: bool = param(flag(), "feature weights of all outputs share one trainable length", default=True)
-    negatives: int = param(integer(at_least=0), "labels drawn for a batch beside those of its rows", default=0)
+    start: str = param(
+        choice("centroids", "random"),
+        "where label vectors begin: at the mean of their rows, or anywhere",
+        default="centroids",
+    )
+    negatives: int = param(integer(at_least=0), "labels drawn for a batch beside those of its rows", default=1000)
     batch: int | None = param(
         integer(at_least=1, or_none=True), "rows in a batch; None: up to 4096, fewer for small data", default=None
     )
@@ -85,7 +92,7 @@ class Glas(Model):
         default="auto",
     )
     beam: int = param(
-        integer(at_least=1), "labels that a search of the index keeps under way; more is surer", default=128
+        integer(at_least=1), "labels that a search of the index keeps under way; more is surer", default=256
     )
     seed: int = param(integer(at_least=0), "makes everything random repeatable", default=0)
     device: str = param(text(), "where torch computes: auto, cpu, cuda …", default="auto", stored=False)
@@ -173,12 +180,13 @@ class Glas(Model):
 
     def _settings(self, n: int) -> Settings:
         # Embeddings need some hundred steps to settle: small data gets small batches.
-        batch = self.batch or min(MOST_ROWS, max(128, n // LEAST_STEPS))
+        batch = self.batch or min(MOST_ROWS, max(LEAST_ROWS, n // STEPS))
         return Settings(
             dim=self.dim, hidden=self.hidden, loss=self.loss, gap=self.gap, hardest=self.hardest,
             regularizer=self.regularizer, similarity=self.similarity, weight=self.weight,
             input_dropout=self.input_dropout, negatives=self.negatives, batch=batch, epochs=self.epochs,
-            learning_rate=self.learning_rate, weight_norm=self.weight_norm, seed=self.seed, threads=self.threads,
+            learning_rate=self.learning_rate, weight_norm=self.weight_norm, start=self.start,
+            seed=self.seed, threads=self.threads,
         )  # fmt: skip
 
     def embed(self, X: Any) -> Float32:
@@ -232,7 +240,7 @@ class Glas(Model):
         if index is not None and index.n_labels != len(V):
             raise StoreError(f"the index has {index.n_labels} labels; the model has {len(V)}")
         relu = model.hidden == "relu"
-        model._network = Network(W, b, M if relu else None, V, relu)
+        model._network = Network(W, b, M if relu else None, V)
         model._index = index
         model._curves = from_array(state.arrays.get("curves", np.zeros((0, 5))))
         return model

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..parallel import run
 from ..rng import generator
@@ -24,6 +25,7 @@ from .network import Network, exact
 from .similarity import Similarity
 
 PIECE = 512  # rows of a batch that are worked on at once
+DENSE = 0.01  # steps of the few dense parameters, which every row moves, against those of embeddings
 MEASURED = 2000  # rows at most that quality is measured on after each epoch
 
 
@@ -45,6 +47,7 @@ class Settings:
     epochs: int
     learning_rate: float
     weight_norm: bool
+    start: str
     seed: int
     threads: int | None
 
@@ -70,12 +73,33 @@ class GlasTask:
         if how.loss == "softmax":
             dense["scale"] = np.log(np.full(1, 20, np.float32))
         if relu:
-            dense["mix"] = np.eye(how.dim, dtype=np.float32)
+            dense["mix"] = np.zeros((how.dim, how.dim), np.float32)
         self.dense = Adam(dense)
         self.relu = relu
         needs_similarity = how.regularizer in ("glas", "laplacian")
         self.similarity = Similarity(Y, how.similarity, threads=how.threads) if needs_similarity else None
-        self.steps_done = 0
+        if how.start == "centroids":
+            self._start_at_centroids()
+
+    def _start_at_centroids(self) -> None:
+        """Label vectors begin at the mean of their rows' embeddings.
+
+        Random feature embeddings keep the rows' products (Johnson–Lindenstrauss), so the model begins as a classifier
+        by nearest mean instead of knowing nothing: labels with few rows are not left where chance put them.
+        """
+        network, rows = self.network(), self.batches.rows
+        sums = np.zeros_like(self.labels.weights)
+        for first in range(0, len(rows), 4096):
+            part = rows[first : first + 4096]
+            inputs = network.embed(take(self.X, part), threads=self.how.threads)
+            labels = take(self.Y, part)
+            matrix = sp.csr_array((labels.data, labels.indices, labels.indptr), shape=labels.shape)
+            sums += matrix.T @ inputs
+        # Less what all labels share, which tells none from another.
+        counts = np.bincount(self.Y.indices, minlength=len(sums)).astype(np.float32)[:, None]
+        sums = sums / np.maximum(counts, 1) - sums.sum(0) / max(float(counts.sum()), 1.0)
+        lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+        np.divide(sums, lengths, out=self.labels.weights, where=lengths > 1e-6)
 
     # One epoch
 
@@ -114,7 +138,7 @@ class GlasTask:
         if np.isfinite(loss) and np.isfinite(penalty):  # otherwise the loop stops here; nothing is spoilt
             self.embedding.step(batch.X, np.ascontiguousarray(by_sum), rate)
             self.labels.step(batch.block, np.ascontiguousarray(by_label), rate)
-            self.dense.step(dict(zip(self.dense.values, by_dense, strict=True)), 0.1 * rate)
+            self.dense.step(dict(zip(self.dense.values, by_dense, strict=True)), DENSE * rate)
         return float(loss), float(penalty)
 
     def _piece(
@@ -133,7 +157,7 @@ class GlasTask:
         dense = {name: leaf(value) for name, value in self.dense.values.items()}
         hidden = s * constant(gains) * dense["length"].exp() + dense["bias"]
         if self.relu:
-            hidden = hidden.relu() @ dense["mix"].T
+            hidden = hidden + hidden.relu() @ dense["mix"].T
         inputs = hidden / hidden.norm(dim=1, keepdim=True).clamp(min=1e-12)
         scores = inputs @ v.T
         places = constant(known[0]), constant(known[1])
@@ -175,9 +199,8 @@ class GlasTask:
         """The model as it is now; arrays are shared where they need not change."""
         length = np.exp(self.dense.values["length"][0])
         W = self.embedding.weights * (length * self._gains())
-        return Network(
-            W, self.dense.values["bias"].copy(), self.dense.values.get("mix"), self.labels.weights, self.relu
-        )
+        values = self.dense.values
+        return Network(W, values["bias"].copy(), values.get("mix"), self.labels.weights)
 
     def measure(self) -> dict[str, float]:
         network = self.network()

@@ -23,7 +23,6 @@ from ..rng import generator
 from ..types import Array, Float32, Int32
 
 EPSILON = 1e-8
-INIT = 1.0
 _PARTS = 16  # pieces of a step; fixed, so that sums do not depend on the number of threads
 
 
@@ -32,7 +31,7 @@ class Embedding:
 
     def __init__(self, n: int, dim: int, *, seed: int, threads: int | None = None) -> None:
         rng = generator(seed, "embedding")
-        self.weights: Float32 = rng.standard_normal((n, dim), dtype=np.float32) * np.float32(INIT / np.sqrt(dim))
+        self.weights: Float32 = rng.standard_normal((n, dim), dtype=np.float32) * np.float32(1 / np.sqrt(dim))
         self.sums: Float32 = np.zeros(n, np.float32)
         self.squares: NDArray[np.float64] = np.einsum("fj,fj->j", self.weights, self.weights, dtype=np.float64)
         self.threads = threads

@@ -16,18 +16,15 @@ from ..parallel import run, spans, thread_count
 from ..types import Float32, Int32
 from .layers import bag
 
-_ROWS = 4096  # embedded and searched at once: bounds the memory of a large prediction
-
 
 @dataclass(frozen=True)
 class Network:
-    """The arrays of a trained model: W features × width, b width, M dim × width or none, V labels × dim."""
+    """The arrays of a trained model: W features × dim, b dim, M dim × dim or none, V labels × dim."""
 
     W: Float32
     b: Float32
     M: Float32 | None
     V: Float32
-    relu: bool
 
     @property
     def n_features(self) -> int:
@@ -43,16 +40,14 @@ class Network:
         """φ of each row, of unit length (0 where every output is)."""
         out = bag(X, self.W, threads)
         out += self.b
-        if self.relu:
-            np.maximum(out, 0, out=out)
         if self.M is not None:
-            hidden, matrix = out, self.M
-            out = np.empty((len(hidden), len(matrix)), np.float32)
+            positive, mixed, matrix = np.maximum(out, 0), np.empty_like(out), self.M
             run(
-                lambda span: native.products(hidden[slice(*span)], matrix, out[slice(*span)]),
-                spans(len(hidden), 8 * thread_count(threads), at_least=16),
+                lambda span: native.products(positive[slice(*span)], matrix, mixed[slice(*span)]),
+                spans(len(out), 8 * thread_count(threads), at_least=16),
                 threads=threads,
             )
+            out += mixed
         # Row by row in float64: einsum over the last axis adds in an order that does not depend on the other rows.
         lengths = np.sqrt(np.einsum("ij,ij->i", out, out, dtype=np.float64)).astype(np.float32)
         out /= np.maximum(lengths, np.float32(1e-12))[:, None]

@@ -15,7 +15,9 @@ CLASSES = {
     "LabelTree": "xtrellis.index:LabelTree",
     "LabelIndex": "xtrellis.neural.ann:LabelIndex",
     "LinearTree": "xtrellis.linear:LinearTree",
+    "Network": "xtrellis.softmax:Network",
     "PackedTree": "xtrellis.linear.packed:PackedTree",
+    "SoftmaxTree": "xtrellis.softmax:SoftmaxTree",
     "Tagger": "xtrellis.tagger:Tagger",
     "Vectorizer": "xtrellis.text:Vectorizer",
 }
