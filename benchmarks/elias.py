@@ -46,10 +46,10 @@ def world(how: argparse.Namespace) -> SimpleNamespace:
     )  # fmt: skip
 
 
-def wanted(w: SimpleNamespace, beam: np.ndarray) -> np.ndarray:
+def wanted(w: SimpleNamespace, beam: np.ndarray, at: slice = slice(None)) -> np.ndarray:
     """Three labels of each row, from its own clusters so that both ways reach them."""
-    rows = np.arange(len(beam))[:, None]
-    return np.sort(w.ids[beam[rows, w.positives % beam.shape[1]], w.positives % w.ids.shape[1]], axis=1)
+    rows, places = np.arange(len(beam))[:, None], w.positives[at]
+    return np.sort(w.ids[beam[rows, places % beam.shape[1]], places % w.ids.shape[1]], axis=1)
 
 
 def fused(w: SimpleNamespace, threads: int) -> tuple[float, list[np.ndarray]]:
@@ -67,7 +67,7 @@ def fused(w: SimpleNamespace, threads: int) -> tuple[float, list[np.ndarray]]:
             best = np.empty((len(x), w.beam), np.int32)
             native.beam(logits.detach().numpy(), best)
             chosen = logs.gather(1, torch.from_numpy(best.astype(np.int64)))
-            own = [np.unique(row) for row in wanted(w, best)]
+            own = [np.unique(row) for row in wanted(w, best, at)]
             offsets = np.cumsum([0, *map(len, own)]).astype(np.int64)
             found = find(
                 best, chosen.detach().contiguous().numpy(), w.ids, now, w.k, n_labels=w.labels,

@@ -169,12 +169,7 @@ class Elias(Model):
 
     def _finish(self, task: EliasTask, loop: Loop) -> None:
         network = task.network()
-        # Best edges first and no empty places at the end; labels that no row had would only add noise.
-        order = np.argsort(-network.edge_logs, axis=1, kind="stable")
-        order = order[:, : max(1, int((network.edge_ids >= 0).sum(axis=1).max()))]
-        ids = np.take_along_axis(network.edge_ids, order, axis=1)
-        logs = np.take_along_axis(network.edge_logs, order, axis=1)
-        self._network = EliasNetwork(network.clusters, ids, logs, network.labels, network.scale)
+        self._network = network.pruned()  # best edges first, and no empty places at the end
         self._weights = {name: value.copy() for name, value in task.encoder_weights().items()}
         self._curves = loop.curves
 
@@ -240,6 +235,14 @@ class Elias(Model):
         vectors = self.embed(X, texts=texts)
         found = network.predict(vectors, k, beam=self.beam, shortlist=self.shortlist, threads=self.threads)
         return TopK(*found, network.n_labels)
+
+    def prune(self, *, least: float = 0.01, top: int | None = None) -> Self:
+        """Drop edges with a lower score than `least`, and all but the `top` best of each cluster; returns the model.
+
+        Most edges end up near 0: the paper drops 84% of them without loss. Fewer edges make predictions faster.
+        """
+        self._network = self.network.pruned(least=least, top=top)
+        return self
 
     def to_state(self) -> State:
         """For the store."""

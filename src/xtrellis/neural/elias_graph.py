@@ -31,9 +31,12 @@ class Graph:
 
 
 def partition(tree: LabelTree, width: int) -> Graph:
-    """Every leaf cluster of a tree is a cluster; a label may be in one only."""
-    _, slots = tree.label_slots
-    owners, clusters = np.unique(tree.owner[slots], return_inverse=True)
+    """Every leaf of a tree is a cluster, and so is a label that hangs beside other nodes; no label may be in two."""
+    if width == 1:
+        return Graph(np.arange(tree.n_labels, dtype=np.int32)[:, None], tree.n_labels)
+    owner = tree.owner[tree.label_slots[1]].astype(np.int64)
+    inner = np.isin(owner, tree.owner[tree.children >= 0])
+    owners, clusters = np.unique(np.where(inner, tree.n_nodes + np.arange(len(owner)), owner), return_inverse=True)
     ids = np.full((len(owners), width), -1, np.int32)
     order = np.argsort(clusters, kind="stable")
     place = np.arange(len(order)) - np.searchsorted(clusters[order], clusters[order])

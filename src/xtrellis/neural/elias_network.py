@@ -66,6 +66,24 @@ class EliasNetwork:
         run(part, spans(n, max(thread_count(threads), n // 64), at_least=4), threads=threads)
         return labels, np.exp(scores, out=scores)
 
+    def pruned(self, *, least: float = 0.0, top: int | None = None) -> EliasNetwork:
+        """The same with fewer edges: those with at least this score, and of each cluster the best so many."""
+        logs = self.edge_logs
+        order = np.argsort(-logs, axis=1, kind="stable")[:, :top]
+        ids, logs = np.take_along_axis(self.edge_ids, order, axis=1), np.take_along_axis(logs, order, axis=1)
+        gone = logs < np.log(max(least, 1e-38))
+        ids, logs = np.where(gone, np.int32(-1), ids), np.where(gone, NEVER, logs)
+        width = max(1, int((ids >= 0).sum(axis=1).max()))
+        return EliasNetwork(
+            self.clusters, np.ascontiguousarray(ids[:, :width]), np.ascontiguousarray(logs[:, :width]), self.labels,
+            self.scale,
+        )  # fmt: skip
+
+    @property
+    def n_edges(self) -> int:
+        """Places that are not empty."""
+        return int((self.edge_ids >= 0).sum())
+
 
 def edge_logs(values: Any, ids: Any, scale: float) -> Any:
     """log e of trainable values, by torch."""

@@ -245,7 +245,7 @@ def test_a_loss_that_is_no_number_is_told(data, monkeypatch):
     def piece(self, *args):
         steps.append(1)
         loss, short, rest = original(self, *args)
-        return (float("nan") if len(steps) > 20 else loss), short, rest
+        return (float("nan") if len(steps) > 8 else loss), short, rest
 
     monkeypatch.setattr(EliasTask, "_piece", piece)
     with pytest.raises(TrainingError, match="learning_rate"):
@@ -257,3 +257,16 @@ def test_texts_are_asked_for_only_by_encoders_that_read_them(data):
         Elias(**SMALL).fit(data[0], np.zeros((N, L)))
     with pytest.raises(xt.InputError, match="features"):
         Elias(**SMALL).fit(*data).predict(np.zeros((1, D + 1)))
+
+
+def test_edges_can_go():
+    network = random_network(5)
+    fewer = network.pruned(least=0.5)
+    assert 0 < fewer.n_edges < network.n_edges
+    assert (fewer.edge_logs[fewer.edge_ids >= 0] >= np.log(0.5)).all()
+    assert fewer.n_edges == (network.edge_logs >= np.log(0.5)).sum()
+    assert (network.pruned(top=3).edge_ids >= 0).sum(axis=1).tolist() == [3] * 6
+    vectors = np.random.default_rng(6).standard_normal((5, 8)).astype(np.float32)
+    same_network = network.pruned()
+    for a, b in zip(*(n.predict(vectors, 5, beam=3, shortlist=8) for n in (network, same_network)), strict=True):
+        np.testing.assert_array_equal(a, b)
