@@ -16,7 +16,7 @@ import numpy as np
 from .. import progress
 from ..checks import flag, integer, n_bytes, number, part, size, size_text, text
 from ..config import param
-from ..errors import StoreError, TrainingError
+from ..errors import InputError, StoreError, TrainingError
 from ..index import BalancedTree
 from ..labels import LabelSpace
 from ..model import Model, check_k
@@ -28,6 +28,7 @@ from .elias_network import NEVER, EliasNetwork
 from .elias_task import EliasTask, Settings
 from .encoder import BagEncoder, Encoder
 from .extra import device_of, import_torch
+from .processes import n_processes
 from .rows import door, encoded, inputs_of, label_vectors_of, split
 from .training import Curves, Loop
 
@@ -121,6 +122,11 @@ class Elias(Model):
         return cast(EliasNetwork, self._network)
 
     @property
+    def reads_texts(self) -> bool:
+        """True with an encoder that reads texts."""
+        return self.encoder.reads == "texts"
+
+    @property
     def n_labels(self) -> int:
         """How many labels the fitted model knows."""
         return self.network.n_labels
@@ -144,9 +150,14 @@ class Elias(Model):
         `checkpoint` names a folder that the state after every epoch is written to. If it holds that of a training of
         the same data with the same parameters, this one goes on from there and ends with the same model. It is deleted
         at the end. Should the loss become NaN, a TrainingError says so and the model keeps its best state before that.
+
+        Processes that torchrun has started, after torch.distributed.init_process_group("gloo"), share the work of every
+        batch if all call this with the same data; each ends with the same model.
         """
         torch = import_torch("training an Elias")
         device = device_of(torch, self.device)
+        if checkpoint is not None and n_processes(torch) > 1:
+            raise InputError("a training on several processes cannot use a checkpoint; start it without")
         X, Y, texts = door(self.encoder, X, Y, texts)
         how = self._settings(X, Y)
         self._announce(self.memory(int(X.shape[1]), int(Y.shape[1])), X, Y)

@@ -11,7 +11,7 @@ from scipy import sparse as sp
 
 from .. import progress
 from .._native import neural as native
-from ..parallel import run, spans
+from ..parallel import spans
 from ..types import Array, Csr, Float32, Int32
 from .batches import take
 from .elias_graph import Graph, connect, first_values, homes
@@ -22,6 +22,7 @@ from .encoder_task import PIECE, EncoderTask
 from .extra import one_thread
 from .gather import best_paths, find, gather_dot
 from .optim import AdamW, RowAdamW
+from .processes import run_together
 
 REFRESH = 50  # steps between two looks at which edge of a label is the strongest
 
@@ -114,7 +115,7 @@ class EliasTask(EncoderTask):
         def piece(span: tuple[int, int]) -> tuple[float, float, list[Any]]:
             return self._piece(batch, leaf, own, mask, logs, span, len(rows))
 
-        parts = run(piece, pieces, threads=how.threads)
+        parts = run_together(torch, piece, pieces, threads=how.threads)
         loss, short = sum(part[0] for part in parts), sum(part[1] for part in parts)
         if not (np.isfinite(loss) and np.isfinite(short)):  # the loop stops here; nothing is spoilt
             return loss, short

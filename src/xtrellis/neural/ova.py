@@ -80,6 +80,11 @@ class EncoderOvA(Model):
         return self._labels
 
     @property
+    def reads_texts(self) -> bool:
+        """True with an encoder that reads texts."""
+        return self.encoder.reads == "texts"
+
+    @property
     def n_labels(self) -> int:
         """How many labels the fitted model knows."""
         return len(self.label_weights)

@@ -86,6 +86,16 @@ def test_trained_saved_and_loaded(small, data, tmp_path):
         Elias.from_state({"encoder": TransformerEncoder(path=small)}, state)
 
 
+def test_a_tagger_hands_its_texts_on(small, data):
+    _, Y, texts = data
+    names = [[f"l{j}" for j in np.flatnonzero(row)] for row in Y]
+    model = EncoderOvA(encoder=TransformerEncoder(path=small, max_length=16), epochs=1, batch=24, holdout=0)
+    tagger = xt.Tagger(xt.Vectorizer(min_df=1), model).fit(texts, names)
+    one, many = tagger.tag(texts[0], k=3), tagger.tag_many(texts[:2], k=3)[0]
+    assert [tag.label for tag in one] == [tag.label for tag in many]
+    np.testing.assert_allclose([tag.score for tag in one], [tag.score for tag in many], atol=1e-5)
+
+
 def test_threads_and_checkpointing_change_nothing(small, data):
     X, Y, texts = data
     losses = []
