@@ -33,6 +33,12 @@ void fill_masks(const NodeRows& node, int first, int lanes, std::vector<std::uin
 
 }  // namespace
 
+Outcome solve_group_here(int group, const Rows& rows, const std::uint32_t* masks, int lanes, const Settings& settings,
+                         std::uint64_t key, const Arrays& arrays) {
+    static Solve* const solve = pick();
+    return solve(group, rows, masks, lanes, settings, key, arrays);
+}
+
 Block train_block(const Csr& X, const NodeRows& node, int first, int count, float bias, const Settings& settings,
                   Pruning pruning, std::uint64_t key) {
     thread_local ColumnMap scratch;
@@ -48,7 +54,6 @@ Block train_block(const Csr& X, const NodeRows& node, int first, int count, floa
     const Rows rows{static_cast<std::uint32_t>(node.rows.size()), problem.x.offsets.data(), problem.shared.data(),
                     problem.x.offsets.data() + 1, problem.x.ids.data(), problem.x.values.data(), problem.norms.data(),
                     problem.own.data(), bias};
-    static Solve* const solve = pick();
     for (int begin = 0, width = 0; begin < count; begin += width) {
         // Wider groups hide the time in which a row's step waits for its margin.
         width = count - begin <= 8 ? 8 : count - begin <= 16 ? 16 : 32;
@@ -58,8 +63,8 @@ Block train_block(const Csr& X, const NodeRows& node, int first, int count, floa
         alphas.assign(static_cast<std::size_t>(problem.rows()) * width, 0.0f);
         float lane_biases[32] = {};
         const auto group_key = mix(key ^ static_cast<std::uint64_t>(first + begin));
-        const Outcome outcome = solve(width, rows, masks.data(), lanes, settings, group_key,
-                                      {weights.data(), alphas.data(), lane_biases, order.data(), curvatures.data()});
+        const Outcome outcome = solve_group_here(width, rows, masks.data(), lanes, settings, group_key,
+                                                 {weights.data(), alphas.data(), lane_biases, order.data(), curvatures.data()});
         builder.add(weights.data(), width, begin, lanes);
         for (int l = 0; l < lanes; ++l) biases[static_cast<std::size_t>(begin + l)] = lane_biases[l] * bias;
         epochs.push_back(outcome.epochs);

@@ -9,9 +9,13 @@ from .state import Storable
 
 # Class name -> "module:attribute". Strings, so that loading a model imports only what that model is made of.
 CLASSES = {
+    "Calibration": "xtrellis.rank.calibration:Calibration",
+    "Classifiers": "xtrellis.rank.classifiers:Classifiers",
+    "Ensemble": "xtrellis.rank:Ensemble",
     "LabelTree": "xtrellis.index:LabelTree",
     "LinearTree": "xtrellis.linear:LinearTree",
     "PackedTree": "xtrellis.linear.packed:PackedTree",
+    "Reranked": "xtrellis.rank:Reranked",
     "Tagger": "xtrellis.tagger:Tagger",
     "Vectorizer": "xtrellis.text:Vectorizer",
 }

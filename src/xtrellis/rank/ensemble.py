@@ -1,0 +1,215 @@
+"""`Ensemble`: several models as one. What a member did not propose itself it is asked for, not held to score 0."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..arrays import as_features, as_labels, as_pairs, for_scipy
+from ..checks import choice, integer
+from ..config import param
+from ..errors import InputError, StoreError
+from ..linear import LinearTree
+from ..model import Model, check_k
+from ..rng import generator, key
+from ..store import State, Storable
+from ..types import Array, Csr, Int64, TopK
+from .calibration import is_right
+from .isotonic import Curve
+from .members import check_texts, fresh, model_parts, rows_of, with_threads
+from .pool import Pool, reciprocal_ranks
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+COMBINE = ("mean", "calibrated", "reciprocal-rank")
+HELD_OUT = 5000  # rows for calibration at most; never more than a tenth
+
+
+class Ensemble(Model):
+    """The mean of its members' scores, of what these scores are worth, or of reciprocal ranks.
+
+    A candidate that a member did not return is scored by it if it has a method `score`; otherwise the member says
+    nothing for it, which counts as 0.
+    """
+
+    models: list[Model] = param(
+        model_parts(), "the members; each is trained with a seed of its own", default=[LinearTree() for _ in range(3)]
+    )
+    combine: str = param(
+        choice(*COMBINE),
+        "mean of scores, of probabilities learned on held-out rows, or of 1 / (60 + rank)",
+        default="mean",
+    )
+    candidates: int = param(integer(at_least=1), "labels of a row that each member proposes", default=30)
+    seed: int = param(integer(at_least=0), "makes everything random repeatable; the members' seeds follow", default=0)
+    threads: int | None = param(
+        integer(at_least=1, or_none=True), "threads; None for all cores", default=None, stored=False
+    )
+
+    _members: tuple[Model, ...] = ()
+    _curves: tuple[Curve, ...] = ()
+
+    @classmethod
+    def of(cls, members: Sequence[Model], *, held_out: Any = None, texts: Any = None, **params: Any) -> Self:
+        """An ensemble of models that are trained already. `held_out` = (X, Y): rows that no member has seen."""
+        out = cls(models=list(members), **params)
+        if not all(member.fitted for member in members):
+            raise InputError("Ensemble.of needs trained models; Ensemble(models=…).fit trains them")
+        _check_alike(members)
+        out._members = tuple(members)
+        if out.combine == "calibrated":
+            if held_out is None:
+                raise InputError("combine='calibrated' needs held_out=(X, Y), rows that no member has seen")
+            X = as_features(held_out[0], name="held_out X")
+            Y = as_labels(held_out[1], n_rows=int(X.shape[0]), n_labels=out.n_labels)
+            out._curves = out._learn_curves(members, X, Y, rows_of(texts, np.arange(int(X.shape[0]))))
+        return out
+
+    @property
+    def fitted(self) -> bool:
+        """True after `fit`, `of` or loading."""
+        return bool(self._members)
+
+    @property
+    def members(self) -> tuple[Model, ...]:
+        """The trained models (`models` are only their descriptions)."""
+        self._require_fitted()
+        return self._members
+
+    @property
+    def n_labels(self) -> int:
+        """How many labels the fitted members know."""
+        return self.members[0].n_labels
+
+    def fit(self, X: Any, Y: Any, *, texts: Any = None) -> Self:
+        """Train every member; with combine='calibrated' twice, first without the rows that calibrate."""
+        X = as_features(X)
+        Y = as_labels(Y, n_rows=int(X.shape[0]))
+        n = int(X.shape[0])
+        check_texts(texts, n)
+        X, Y = for_scipy(X), for_scipy(Y)
+        held, curves = min(HELD_OUT, n // 10), ()
+        if self.combine == "calibrated" and held:
+            order = generator(self.seed, "calibration").permutation(n)
+            known, unseen = np.sort(order[held:]), np.sort(order[:held])
+            trial = self._train(X[known], Y[known], rows_of(texts, known))
+            curves = self._learn_curves(trial, X[unseen], Y[unseen], rows_of(texts, unseen))
+        members = self._train(X, Y, rows_of(texts, np.arange(n)))
+        self._members, self._curves = members, curves
+        return self
+
+    def _train(self, X: Csr, Y: Csr, told: dict[str, Any]) -> tuple[Model, ...]:
+        seeds = (key(self.seed, "member", i) % 2**32 for i in range(len(self.models)))
+        return tuple(
+            fresh(model, seed=seed, threads=self.threads).fit(X, Y, **told)
+            for model, seed in zip(self.models, seeds, strict=True)
+        )
+
+    def _learn_curves(
+        self, members: Sequence[Model], X: Csr, Y: Csr, told: dict[str, Any]
+    ) -> tuple[Curve, ...]:
+        curves = []
+        for member in members:
+            top = with_threads(member, self.threads).predict(X, self.candidates, **told)
+            there = top.labels >= 0
+            curves.append(Curve.learn(top.scores[there], is_right(top.labels, Y)[there]))
+        return tuple(curves)
+
+    def predict(self, X: Any, k: int = 10, *, texts: Any = None) -> TopK:
+        """The k best labels of each row, of all that some member proposes."""
+        members, k = self.members, check_k(k)
+        wide = max(k, self.candidates)
+        n = int(X.shape[0]) if hasattr(X, "shape") else len(X)
+        told = rows_of(texts, np.arange(n))
+        found = [with_threads(member, self.threads).predict(X, wide, **told) for member in members]
+        pool = Pool.of(found)
+        total = np.zeros(len(pool), np.float64)
+        for i, (member, top) in enumerate(zip(members, found, strict=True)):
+            scores, missing = pool.scores_of(top)
+            can = hasattr(member, "score")
+            if can and missing.any():
+                scores[missing] = member.score(X, pool.pairs(missing)).data
+            total += self._worth(i, pool, scores, missing if not can else None)
+        return pool.best(total / len(members), k)
+
+    def _worth(self, i: int, pool: Pool, scores: Array, unknown: Array | None) -> Array:
+        """What a member's scores count; nothing where it is not known."""
+        if self.combine == "reciprocal-rank":
+            return reciprocal_ranks(pool, scores, unknown)
+        worth = self._curves[i](scores) if self._curves else scores
+        return worth if unknown is None else np.where(unknown, 0, worth)
+
+    def score(self, X: Any, labels: Any) -> Csr:
+        """Scores of given labels: `labels` is n×L, its stored entries say which labels of each row to score."""
+        members = self.members
+        if self.combine == "reciprocal-rank":
+            raise InputError("reciprocal ranks of given labels mean nothing; use combine='mean' to score labels")
+        for member in members:
+            if not hasattr(member, "score"):
+                raise InputError(f"{type(member).__name__} cannot score given labels, so neither can the ensemble")
+        n = int(X.shape[0]) if hasattr(X, "shape") else len(X)
+        wanted = for_scipy(as_pairs(labels, n_rows=n, n_labels=self.n_labels))
+        total = np.zeros(wanted.nnz, np.float64)
+        for i, member in enumerate(members):
+            found = member.score(X, wanted).data  # type: ignore[attr-defined]
+            total += self._curves[i](found) if self._curves else found
+        out = wanted.copy()
+        out.data = (total / len(members)).astype(np.float32)
+        return out
+
+    def clone(self) -> Self:
+        """A new, unfitted ensemble of clones."""
+        params = self.get_params(deep=False)
+        return type(self)(**{**params, "models": type(self.models)(model.clone() for model in self.models)})
+
+    def set_from_text(self, name: str, text: str) -> None:
+        """As for all; `models.0.beam` reaches into the first member."""
+        head, _, rest = name.replace("__", ".").partition(".")
+        number, _, inner = rest.partition(".")
+        if head != "models" or not rest:
+            super().set_from_text(name, text)
+            return
+        if not number.isdigit() or int(number) >= len(self.models) or not inner:
+            raise InputError(f"{name}: name a member by its number from 0 to {len(self.models) - 1} and its parameter")
+        self.models[int(number)].set_from_text(inner, text)
+
+    def to_state(self) -> State:
+        """For the store."""
+        parts: dict[str, Storable] = {f"member{i}": member for i, member in enumerate(self.members)}
+        arrays = {}
+        for i, curve in enumerate(self._curves):
+            arrays[f"scores{i}"], arrays[f"probabilities{i}"] = curve
+        return State(meta={"members": len(self._members), "curves": len(self._curves)}, arrays=arrays, parts=parts)
+
+    @classmethod
+    def from_state(cls, params: Mapping[str, Any], state: State) -> Self:
+        """From the store."""
+        out = cls(**params)
+        n, n_curves = state.meta.get("members"), state.meta.get("curves")
+        found = [state.parts.get(f"member{i}") for i in range(len(state.parts))]
+        members = tuple(member for member in found if isinstance(member, Model))
+        if not members or len(members) != len(found) or n != len(members) or n_curves not in (0, n):
+            raise StoreError("an Ensemble needs as many models as it has members, and a curve for all or none")
+        curves = []
+        for i in range(n_curves):
+            curve = Curve(*(state.arrays.get(f"{what}{i}", np.zeros(0)) for what in ("scores", "probabilities")))
+            if any(a.dtype != np.float64 or a.ndim != 1 for a in curve) or not len(curve[0]) == len(curve[1]) > 0:
+                raise StoreError("an Ensemble's curve needs scores and probabilities, float64, of one length")
+            if (np.diff(curve.scores) < 0).any():
+                raise StoreError("the scores of an Ensemble's curve must rise")
+            curves.append(curve)
+        try:
+            _check_alike(members)
+        except InputError as error:
+            raise StoreError(str(error)) from None
+        out._members, out._curves = members, tuple(curves)
+        return out
+
+
+def _check_alike(members: Sequence[Model]) -> None:
+    sizes = sorted({member.n_labels for member in members})
+    if len(sizes) != 1:
+        raise InputError(f"the members of an ensemble must know the same labels; they have {sizes}")
