@@ -90,9 +90,7 @@ def test_scores_of_candidates(transform, density):
     weights = as_features(weights)
     biases = rng.normal(size=n_labels).astype(np.float32)
     labels = rng.integers(-1, n_labels, (n, 6)).astype(np.int32)
-    classifiers = Classifiers(
-        weights.indptr, weights.indices, weights.data, biases, n_features=d, transform=transform
-    )
+    classifiers = Classifiers(weights.indptr, weights.indices, weights.data, biases, n_features=d, transform=transform)
     margins = (X.toarray().astype(np.float64) @ weights.toarray().T + biases)[np.arange(n)[:, None], labels]
     expected = 1 / (1 + np.exp(-margins)) if transform == "sigmoid" else np.exp(-(np.maximum(0, 1 - margins) ** 3))
     expected[labels < 0] = 0

@@ -1,4 +1,4 @@
-"""What happens to candidates: a second opinion on them (`Reranked`), calibration, several models together (`Ensemble`)."""
+"""What happens to candidates: a second opinion (`Reranked`), calibration, several models together (`Ensemble`)."""
 
 from __future__ import annotations
 

@@ -25,6 +25,7 @@ DTYPES: Mapping[str, Any] = {
     "value": np.float32,
     "frequency": np.float32,  # one a label
 }
+TREE = ("feature", "threshold", "left", "right", "value")
 INPUTS = 4
 
 
@@ -36,7 +37,16 @@ class Calibration(Storable):
 
     @classmethod
     def learn(
-        cls, p: Float32, q: Float32, labels: Int32, Y: Csr, frequency: Int64, *, max_leaves: int, min_leaf: int, seed: int
+        cls,
+        p: Float32,
+        q: Float32,
+        labels: Int32,
+        Y: Csr,
+        frequency: Int64,
+        *,
+        max_leaves: int,
+        min_leaf: int,
+        seed: int,
     ) -> Calibration:
         """From n × c candidates of held-out rows, their scores, and the rows' true labels."""
         try:
@@ -51,7 +61,9 @@ class Calibration(Storable):
             share = np.float32(right.mean() if len(right) else 0)
             return cls(_leaf(share) | {"frequency": counts})
         tree = DecisionTreeClassifier(
-            max_leaf_nodes=max_leaves, min_samples_leaf=min(min_leaf, max(1, len(right) // 4)), random_state=seed % 2**32
+            max_leaf_nodes=max_leaves,
+            min_samples_leaf=min(min_leaf, max(1, len(right) // 4)),
+            random_state=seed % 2**32,
         ).fit(inputs, right)
         found = tree.tree_
         value = found.value[:, 0, :]
@@ -69,10 +81,12 @@ class Calibration(Storable):
     def probability(self, p: Float32, q: Float32, labels: Int32, *, threads: int | None = None) -> Float32:
         """Of n × c candidates; 0 where there is none."""
         out = np.zeros(labels.shape, np.float32)
-        tree = [self.arrays[name] for name in ("feature", "threshold", "left", "right", "value")]
+        feature, threshold, left, right, value = (self.arrays[name] for name in TREE)
 
         def part(first: int, last: int) -> None:
-            native.calibrate(*tree, first, last, p, q, labels, self.arrays["frequency"], out)
+            native.calibrate(
+                feature, threshold, left, right, value, first, last, p, q, labels, self.arrays["frequency"], out
+            )
 
         by_rows(part, len(labels), threads)
         return out

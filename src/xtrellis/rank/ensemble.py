@@ -15,10 +15,10 @@ from ..linear import LinearTree
 from ..model import Model, check_k
 from ..rng import generator, key
 from ..store import State, Storable
-from ..types import Array, Csr, Int64, TopK
+from ..types import Array, Csr, TopK
 from .calibration import is_right
 from .isotonic import Curve
-from .members import check_texts, fresh, model_parts, rows_of, with_threads
+from .members import can_score, check_texts, fresh, model_parts, rows_of, scores_of, with_threads
 from .pool import Pool, reciprocal_ranks
 
 if TYPE_CHECKING:
@@ -91,7 +91,8 @@ class Ensemble(Model):
         n = int(X.shape[0])
         check_texts(texts, n)
         X, Y = for_scipy(X), for_scipy(Y)
-        held, curves = min(HELD_OUT, n // 10), ()
+        held = min(HELD_OUT, n // 10)
+        curves: tuple[Curve, ...] = ()
         if self.combine == "calibrated" and held:
             order = generator(self.seed, "calibration").permutation(n)
             known, unseen = np.sort(order[held:]), np.sort(order[:held])
@@ -108,9 +109,7 @@ class Ensemble(Model):
             for model, seed in zip(self.models, seeds, strict=True)
         )
 
-    def _learn_curves(
-        self, members: Sequence[Model], X: Csr, Y: Csr, told: dict[str, Any]
-    ) -> tuple[Curve, ...]:
+    def _learn_curves(self, members: Sequence[Model], X: Csr, Y: Csr, told: dict[str, Any]) -> tuple[Curve, ...]:
         curves = []
         for member in members:
             top = with_threads(member, self.threads).predict(X, self.candidates, **told)
@@ -129,10 +128,10 @@ class Ensemble(Model):
         total = np.zeros(len(pool), np.float64)
         for i, (member, top) in enumerate(zip(members, found, strict=True)):
             scores, missing = pool.scores_of(top)
-            can = hasattr(member, "score")
-            if can and missing.any():
-                scores[missing] = member.score(X, pool.pairs(missing)).data
-            total += self._worth(i, pool, scores, missing if not can else None)
+            able = can_score(member)
+            if able and missing.any():
+                scores[missing] = scores_of(member, X, pool.pairs(missing))
+            total += self._worth(i, pool, scores, None if able else missing)
         return pool.best(total / len(members), k)
 
     def _worth(self, i: int, pool: Pool, scores: Array, unknown: Array | None) -> Array:
@@ -148,13 +147,13 @@ class Ensemble(Model):
         if self.combine == "reciprocal-rank":
             raise InputError("reciprocal ranks of given labels mean nothing; use combine='mean' to score labels")
         for member in members:
-            if not hasattr(member, "score"):
+            if not can_score(member):
                 raise InputError(f"{type(member).__name__} cannot score given labels, so neither can the ensemble")
         n = int(X.shape[0]) if hasattr(X, "shape") else len(X)
         wanted = for_scipy(as_pairs(labels, n_rows=n, n_labels=self.n_labels))
         total = np.zeros(wanted.nnz, np.float64)
         for i, member in enumerate(members):
-            found = member.score(X, wanted).data  # type: ignore[attr-defined]
+            found = scores_of(member, X, wanted)
             total += self._curves[i](found) if self._curves else found
         out = wanted.copy()
         out.data = (total / len(members)).astype(np.float32)

@@ -1,9 +1,11 @@
-"""Models inside models: how they are named as parameters, made afresh, and told the seed and threads of the outer one."""
+"""Models inside models: named as parameters, made afresh, told the outer one's seed and threads, asked for scores."""
 
 from __future__ import annotations
 
 import copy
 from typing import Any
+
+import numpy as np
 
 from ..checks import Check, part
 from ..config import Configured
@@ -11,7 +13,7 @@ from ..errors import InputError, ParameterError, StoreError, shown
 from ..index import Index
 from ..model import Model
 from ..store.registry import resolve
-from ..types import Array
+from ..types import Array, Csr, Float32
 
 
 class model_part(part):  # noqa: N801 - reads as a word in a declaration
@@ -78,3 +80,14 @@ def check_texts(texts: Any, n: int) -> None:
     """One text a row, or none at all."""
     if texts is not None and len(texts) != n:
         raise InputError(f"there must be one text for each row; got {len(texts)} texts and {n} rows")
+
+
+def can_score(model: Model) -> bool:
+    """True if it has a method `score`, for labels that somebody else proposes."""
+    return hasattr(model, "score")
+
+
+def scores_of(model: Model, X: Any, pairs: Csr) -> Float32:
+    """What a model that can says of given pairs, in their order."""
+    given: Csr = model.score(X, pairs)  # type: ignore[attr-defined]  # can_score has looked
+    return np.asarray(given.data, np.float32)

@@ -24,7 +24,9 @@ class Pool:
     @classmethod
     def of(cls, answers: Sequence[TopK]) -> Pool:
         """Whatever one of them holds."""
-        return cls(np.unique(np.concatenate([_numbers(top)[0] for top in answers])), len(answers[0]), answers[0].n_labels)
+        return cls(
+            np.unique(np.concatenate([_numbers(top)[0] for top in answers])), len(answers[0]), answers[0].n_labels
+        )
 
     def __len__(self) -> int:
         return len(self.numbers)

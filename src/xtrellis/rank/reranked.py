@@ -1,8 +1,8 @@
 """`Reranked`: any model, and a second opinion on its candidates (the ranker and calibration of ELIAS++).
 
-    p   the base's score of a candidate           q   the ranker's
-    T   probability that it is right, by (p, q, p·q, frequency of the label)
-    score = T + p·q, or p·q without calibration
+p   the base's score of a candidate           q   the ranker's
+T   probability that it is right, by (p, q, p·q, frequency of the label)
+score = T + p·q, or p·q without calibration
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import progress
 from ..arrays import as_features, as_labels, as_pairs, as_rows, assemble, for_scipy
-from ..checks import flag, integer, number, part
+from ..checks import flag, integer, part
 from ..config import param
 from ..errors import InputError, StoreError
 from ..labels import label_frequency
@@ -25,7 +25,7 @@ from ..store import State, Storable
 from ..types import Csr, Float32, Int32, Int64, TopK
 from .calibration import Calibration
 from .classifiers import Classifiers
-from .members import check_texts, fresh, model_part, rows_of, with_threads
+from .members import can_score, check_texts, fresh, model_part, rows_of, scores_of, with_threads
 from .padded import padded
 from .ranker import Ranker
 from .rows import best
@@ -53,7 +53,7 @@ class Reranked(Model):
     )
 
     _base: Model | None = None
-    _classifiers: Classifiers
+    _classifiers: Classifiers | None = None
     _calibration: Calibration | None = None
 
     @property
@@ -68,13 +68,17 @@ class Reranked(Model):
         return self._base  # type: ignore[return-value]  # _require_fitted has looked
 
     @property
+    def classifiers(self) -> Classifiers:
+        """The trained ranker: one classifier a label."""
+        self._require_fitted()
+        return self._classifiers  # type: ignore[return-value]  # comes with the base
+
+    @property
     def n_labels(self) -> int:
         """How many labels the fitted model knows."""
         return self.fitted_base.n_labels
 
-    def fit(
-        self, X: Any, Y: Any, *, texts: Any = None, fitted_base: Model | None = None, held_out: Any = None
-    ) -> Self:
+    def fit(self, X: Any, Y: Any, *, texts: Any = None, fitted_base: Model | None = None, held_out: Any = None) -> Self:
         """Learn from n×d features and n×L labels; `texts` go to a base that reads them.
 
         A `fitted_base` is taken as it is and only the rest is learned; X may then have other features than it was
@@ -112,9 +116,7 @@ class Reranked(Model):
         held = min(self.calibration_rows, n // 10)
         return np.sort(order[held:]), np.sort(order[:held])
 
-    def _train(
-        self, X: Csr, Y: Csr, rows: Int64, texts: Any, fitted_base: Model | None
-    ) -> tuple[Model, Classifiers]:
+    def _train(self, X: Csr, Y: Csr, rows: Int64, texts: Any, fitted_base: Model | None) -> tuple[Model, Classifiers]:
         whole = len(rows) == X.shape[0]
         X, Y = (X, Y) if whole else (_take(X, rows), _take(Y, rows))
         told = rows_of(texts, rows)
@@ -141,7 +143,7 @@ class Reranked(Model):
     def predict(self, X: Any, k: int = 10, *, texts: Any = None) -> TopK:
         """The k best labels of each row: of the base's `candidates` (k, if that is more), ordered anew."""
         base, k = with_threads(self.fitted_base, self.threads), check_k(k)
-        rows = as_rows(X, n_features=self._classifiers.n_features)
+        rows = as_rows(X, n_features=self.classifiers.n_features)
         told = rows_of(texts, np.arange(rows.shape[0]))
         found = base.predict(X, max(self.candidates, k), **told)
         labels, p = np.ascontiguousarray(found.labels), np.ascontiguousarray(found.scores)
@@ -150,26 +152,26 @@ class Reranked(Model):
     def score(self, X: Any, labels: Any) -> Csr:
         """Scores of given labels: `labels` is n×L, its stored entries say which labels of each row to score."""
         base = self.fitted_base
-        if not hasattr(base, "score"):
+        if not can_score(base):
             raise InputError(f"{type(base).__name__} cannot score given labels, so neither can Reranked")
-        rows = as_rows(X, n_features=self._classifiers.n_features)
+        rows = as_rows(X, n_features=self.classifiers.n_features)
         wanted = as_pairs(labels, n_rows=rows.shape[0], n_labels=self.n_labels)
-        given = base.score(X, for_scipy(wanted))
+        given = scores_of(base, X, for_scipy(wanted))
         wide, place = padded(wanted)
         p = np.zeros(wide.shape, np.float32)
-        p[place] = given.data
+        p[place] = given
         scores = self._combine(rows, wide, p)
         return for_scipy(assemble(scores[place], wanted.indices, wanted.indptr, wanted.shape))
 
     def _combine(self, X: Any, labels: Int32, p: Float32) -> Float32:
-        q = self._classifiers.score(X, labels, threads=self.threads)
+        q = self.classifiers.score(X, labels, threads=self.threads)
         if self._calibration is None:
             return p * q
         return self._calibration.probability(p, q, labels, threads=self.threads) + p * q
 
     def to_state(self) -> State:
         """For the store."""
-        parts: dict[str, Storable] = {"base": self.fitted_base, "classifiers": self._classifiers}
+        parts: dict[str, Storable] = {"base": self.fitted_base, "classifiers": self.classifiers}
         if self._calibration is not None:
             parts["calibration"] = self._calibration
         return State(parts=parts)

@@ -52,7 +52,7 @@ def test_without_calibration_the_score_is_the_product(data):
     X, Y = data
     model = xt.Reranked(calibrate=False, candidates=10, seed=2).fit(X, Y)
     base = model.fitted_base.predict(X, 10)
-    q = model._classifiers.score(as_features(X), base.labels)
+    q = model.classifiers.score(as_features(X), base.labels)
     product = xt.TopK(base.labels, base.scores * q, base.n_labels).to_csr()
     np.testing.assert_allclose(model.predict(X, 10).to_csr().toarray(), product.toarray(), rtol=1e-6)
     assert model._calibration is None
