@@ -9,7 +9,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 NATIVE := $(shell find native -name '*.cpp' -o -name '*.hpp' -o -name '*.inc')
 
-.PHONY: demo test lint types asan build clean bench bench-peers
+.PHONY: demo test lint types asan build clean bench bench-all bench-peers
 
 demo: $(VENV)/core
 	$(BIN)/xtrellis demo
@@ -69,6 +69,17 @@ $(PEERS)/done:
 bench: $(VENV)/bench $(PEERS)/done
 	$(BIN)/python benchmarks/compare.py
 	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/report.py
+
+# Every measurement there is, the parts and a million labels included: hours. The data is what XTRELLIS_DATA names.
+bench-all: bench
+	$(BIN)/python benchmarks/parse.py
+	$(BIN)/python benchmarks/vectorize.py
+	$(BIN)/python benchmarks/metrics.py
+	$(BIN)/python benchmarks/store.py
+	$(BIN)/python benchmarks/trees.py
+	$(BIN)/python benchmarks/pecos_parity.py
+	$(BIN)/python benchmarks/million.py
 	$(BIN)/python benchmarks/report.py
 
 clean:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from common import record
+from engines.clock import Clock
 
 import xtrellis as xt
 from xtrellis import progress
@@ -31,23 +32,12 @@ def status(field: str) -> float:
     return next(int(line.split()[1]) for line in lines if line.startswith(field + ":")) / 2**20
 
 
-class Clock:
-    """A progress listener that keeps the seconds and the memory at the end of each step."""
-
-    def __init__(self) -> None:
-        self.steps: dict[str, float] = {}
-        self._running: list[tuple[str, float]] = []
-
-    def begin(self, title: str, total: float | None, unit: str) -> int:
-        self._running.append((title, time.perf_counter()))
-        return len(self._running) - 1
-
-    def advance(self, step: int, amount: float) -> None:
-        pass
+class Loud(Clock):
+    """Says at the end of each step what it took, and the memory so far."""
 
     def end(self, step: int) -> None:
-        title, start = self._running[step]
-        self.steps[title] = self.steps.get(title, 0) + time.perf_counter() - start
+        super().end(step)
+        title, _ = self._running[step]
         print(f"{title:45}{self.steps[title]:9.1f} s{status('VmHWM'):8.2f} GB at most so far", flush=True)
 
     def note(self, message: str) -> None:
@@ -56,7 +46,7 @@ class Clock:
 
 def run(args: argparse.Namespace, answer: Any) -> None:
     world = {"n_labels": args.labels, "n_features": max(1000, args.labels // 2), "seed": 0}
-    clock = Clock()
+    clock = Loud()
     with progress.listen(clock), tempfile.TemporaryDirectory() as work:
         start = time.perf_counter()
         train = xt.synthetic(n_rows=args.rows, **world)

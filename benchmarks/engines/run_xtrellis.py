@@ -2,38 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
+from clock import Clock
 from protocol import Engine, main
 
 import xtrellis as xt
 import xtrellis.linear  # modules load on first use: loading a model shall not include that
 import xtrellis.store
 from xtrellis import progress
-
-
-class Clock:
-    """A progress listener that keeps the seconds of each step."""
-
-    def __init__(self) -> None:
-        self.steps: dict[str, float] = {}
-        self._running: list[tuple[str, float]] = []
-
-    def begin(self, title: str, total: float | None, unit: str) -> int:
-        self._running.append((title, time.perf_counter()))
-        return len(self._running) - 1
-
-    def advance(self, step: int, amount: float) -> None:
-        pass
-
-    def end(self, step: int) -> None:
-        title, start = self._running[step]
-        self.steps[title] = self.steps.get(title, 0.0) + time.perf_counter() - start
-
-    def note(self, message: str) -> None:
-        pass
 
 
 class Xtrellis(Engine):

@@ -11,12 +11,12 @@ namespace {
 // Keeps the arrays of a model alive and holds their addresses, so that a call passes one object.
 class Packed {
 public:
-    Packed(In<Offset> offsets, In<Id> children, Offset labels, bool copies, In<Offset> block_offsets,
+    Packed(In<Offset> offsets, In<Id> children, bool copies, In<Offset> block_offsets,
            In<Offset> bucket_offsets, In<Offset> byte_offsets, In<std::uint32_t> buckets, In<std::uint8_t> bytes,
            In<float> scales, In<float> biases, int storage, int bits, int transform)
         : offsets_(offsets), children_(children), block_offsets_(block_offsets), bucket_offsets_(bucket_offsets),
           byte_offsets_(byte_offsets), buckets_(buckets), bytes_(bytes), scales_(scales), biases_(biases) {
-        model_.tree = {static_cast<Offset>(offsets.size()) - 1, labels, offsets.data(), children.data()};
+        model_.tree = {static_cast<Offset>(offsets.size()) - 1, offsets.data(), children.data()};
         model_.weights = {block_offsets.data(), bucket_offsets.data(), byte_offsets.data(), buckets.data(), bytes.data(),
                           scales.data(), biases.data(), static_cast<Storage>(storage), bits};
         model_.transform = static_cast<Transform>(transform);
@@ -48,8 +48,13 @@ void batch(const Packed& packed, In<Offset> x_offsets, In<Id> x_ids, In<float> x
 
 void single(const Packed& packed, In<Id> x_ids, In<float> x_values, Id beam, In<std::uint8_t> allowed, Out2<Id> labels,
             Out2<float> scores) {
-    beam_single(packed.model(), {{x_ids.data(), x_ids.size()}, {x_values.data(), x_values.size()}},
-                request_of(beam, static_cast<Id>(labels.shape(1)), allowed), labels.data(), scores.data());
+    const SparseRow x{{x_ids.data(), x_ids.size()}, {x_values.data(), x_values.size()}};
+    const Request request = request_of(beam, static_cast<Id>(labels.shape(1)), allowed);
+    // The better nodes first: with the beam as a limit a level, this finds what beam search finds, since a node comes out
+    // of the queue after every better one of its level and before its own children; and it stops as soon as nothing can
+    // improve the answer. Copies of labels need the whole beam.
+    if (packed.model().copies) beam_single(packed.model(), x, request, labels.data(), scores.data());
+    else best_first(packed.model(), x, request, labels.data(), scores.data());
 }
 
 // Returns how many nodes were expanded in all.
@@ -120,9 +125,9 @@ nb::tuple reach_level(const Packed& level, Id first_node, In<Offset> x_offsets, 
 NB_MODULE(search, m) {
     using release = nb::call_guard<nb::gil_scoped_release>;
     nb::class_<Packed>(m, "Packed")
-        .def(nb::init<In<Offset>, In<Id>, Offset, bool, In<Offset>, In<Offset>, In<Offset>, In<std::uint32_t>,
+        .def(nb::init<In<Offset>, In<Id>, bool, In<Offset>, In<Offset>, In<Offset>, In<std::uint32_t>,
                       In<std::uint8_t>, In<float>, In<float>, int, int, int>(),
-             nb::kw_only(), nb::arg("offsets").noconvert(), nb::arg("children").noconvert(), nb::arg("labels"),
+             nb::kw_only(), nb::arg("offsets").noconvert(), nb::arg("children").noconvert(),
              nb::arg("copies"), nb::arg("block_offsets").noconvert(), nb::arg("bucket_offsets").noconvert(),
              nb::arg("byte_offsets").noconvert(), nb::arg("buckets").noconvert(), nb::arg("bytes").noconvert(),
              nb::arg("scales").noconvert(), nb::arg("biases").noconvert(), nb::arg("storage"), nb::arg("bits"),

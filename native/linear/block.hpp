@@ -19,8 +19,8 @@ struct Block {
     std::vector<std::uint8_t> children;   // entries of a feature: ascending child, weight beside it
     std::vector<float> weights;
     std::vector<float> biases;            // one a child, never pruned
-    std::vector<std::int32_t> epochs;     // one a group of lanes: how long it took
-    std::vector<std::uint8_t> converged;
+    std::vector<std::int32_t> epochs;     // one a child: how long its group took
+    std::vector<std::uint8_t> converged;  // one a child: 0 if the epochs were used up before
 };
 
 struct Pruning {

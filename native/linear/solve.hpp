@@ -59,7 +59,7 @@ struct Arrays {
 
 struct Outcome {
     int epochs = 0;
-    bool converged = false;
+    std::uint32_t unsolved = 0;  // bit l is set if classifier l was not solved when the epochs were used up
 };
 
 XTRELLIS_INLINE void swap(std::uint32_t& a, std::uint32_t& b) {
@@ -175,6 +175,7 @@ XTRELLIS_INLINE Outcome solve_group(const Rows& p, const std::uint32_t* masks, i
     std::uint32_t active = rows;
     Rng rng(key);
     Outcome outcome;
+    bool converged = false;
 
     while (outcome.epochs < settings.epochs) {
         ++outcome.epochs;
@@ -242,11 +243,15 @@ XTRELLIS_INLINE Outcome solve_group(const Rows& p, const std::uint32_t* masks, i
         }
         if (L::any(unsolved)) continue;
         if (whole) {
-            outcome.converged = true;
+            converged = true;
             break;
         }
         active = rows;
         for (int k = 0; k < K; ++k) live[k] = real[k], rest_above[k] = L::all(inf);
+    }
+    // Lanes solved on the rows still looked at, but not yet on all of them, are live again: they count as unsolved.
+    for (int k = 0; k < K && !converged; ++k) {
+        for (int l = 0; l < N; ++l) outcome.unsolved |= static_cast<std::uint32_t>(live[k][l] != 0) << (k * N + l);
     }
     for (int k = 0; k < K; ++k) L::store(biases + k * N, bias_weights[k]);
     for (std::uint32_t i = 0; i < rows; ++i) {

@@ -1,5 +1,6 @@
 #include "linear/train.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace xtrellis::linear {
@@ -11,11 +12,16 @@ namespace avx512 { Solve solve; }
 
 namespace {
 
-// The widest solver that this machine runs.
-Solve* pick() {
+Solve* pick(Variant variant) {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw")) return avx512::solve;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return avx2::solve;
+    static const Variant most = widest();
+    switch (std::min(variant, most)) {
+        case Variant::avx512: return avx512::solve;
+        case Variant::avx2: return avx2::solve;
+        case Variant::base: break;
+    }
+#else
+    static_cast<void>(variant);
 #endif
     return base::solve;
 }
@@ -33,14 +39,23 @@ void fill_masks(const NodeRows& node, int first, int lanes, std::vector<std::uin
 
 }  // namespace
 
+Variant widest() {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw")) return Variant::avx512;
+        return Variant::avx2;
+    }
+#endif
+    return Variant::base;
+}
+
 Outcome solve_group_here(int group, const Rows& rows, const std::uint32_t* masks, int lanes, const Settings& settings,
                          std::uint64_t key, const Arrays& arrays) {
-    static Solve* const solve = pick();
-    return solve(group, rows, masks, lanes, settings, key, arrays);
+    return pick(Variant::avx512)(group, rows, masks, lanes, settings, key, arrays);
 }
 
 Block train_block(const Csr& X, const NodeRows& node, int first, int count, float bias, const Settings& settings,
-                  Pruning pruning, std::uint64_t key) {
+                  Pruning pruning, std::uint64_t key, Variant variant) {
     thread_local ColumnMap scratch;
     const Problem problem = build_problem(X, node.rows, bias, scratch);
     BlockBuilder builder(problem, pruning);
@@ -54,6 +69,7 @@ Block train_block(const Csr& X, const NodeRows& node, int first, int count, floa
     const Rows rows{static_cast<std::uint32_t>(node.rows.size()), problem.x.offsets.data(), problem.shared.data(),
                     problem.x.offsets.data() + 1, problem.x.ids.data(), problem.x.values.data(), problem.norms.data(),
                     problem.own.data(), bias};
+    Solve* const solve = pick(variant);
     for (int begin = 0, width = 0; begin < count; begin += width) {
         // Wider groups hide the time in which a row's step waits for its margin.
         width = count - begin <= 8 ? 8 : count - begin <= 16 ? 16 : 32;
@@ -63,12 +79,14 @@ Block train_block(const Csr& X, const NodeRows& node, int first, int count, floa
         alphas.assign(static_cast<std::size_t>(problem.rows()) * width, 0.0f);
         float lane_biases[32] = {};
         const auto group_key = mix(key ^ static_cast<std::uint64_t>(first + begin));
-        const Outcome outcome = solve_group_here(width, rows, masks.data(), lanes, settings, group_key,
-                                                 {weights.data(), alphas.data(), lane_biases, order.data(), curvatures.data()});
+        const Outcome outcome = solve(width, rows, masks.data(), lanes, settings, group_key,
+                                      {weights.data(), alphas.data(), lane_biases, order.data(), curvatures.data()});
         builder.add(weights.data(), width, begin, lanes);
-        for (int l = 0; l < lanes; ++l) biases[static_cast<std::size_t>(begin + l)] = lane_biases[l] * bias;
-        epochs.push_back(outcome.epochs);
-        converged.push_back(outcome.converged);
+        for (int l = 0; l < lanes; ++l) {
+            biases[static_cast<std::size_t>(begin + l)] = lane_biases[l] * bias;
+            epochs.push_back(outcome.epochs);
+            converged.push_back((outcome.unsolved >> l & 1u) == 0);
+        }
     }
     Block block = builder.finish(std::move(biases));
     block.epochs = std::move(epochs);

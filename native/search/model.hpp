@@ -19,7 +19,7 @@ inline float log_score(Transform transform, float margin) {
 }
 
 struct Tree {
-    Offset nodes = 0, labels = 0;
+    Offset nodes = 0;
     const Offset* offsets = nullptr;  // slots of node v: offsets[v] .. offsets[v+1)
     const Id* children = nullptr;     // node ≥ 0, or ~label
 };

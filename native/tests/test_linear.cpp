@@ -79,12 +79,16 @@ void training() {
             }
             offsets.push_back(static_cast<Offset>(positives.size()));
         }
-        for (const auto loss : {linear::Loss::squared_hinge, linear::Loss::logistic}) {
+        for (int both = 0; both < 2 * (static_cast<int>(linear::widest()) + 1); ++both) {
+            const auto loss = both % 2 ? linear::Loss::logistic : linear::Loss::squared_hinge;
+            const auto variant = static_cast<linear::Variant>(both / 2);
             linear::Settings settings;
             settings.loss = loss;
             settings.tolerance = 1e-4f;
             settings.epochs = 3000;
-            const auto block = linear::train_block(X.view(), {ids, offsets.data(), positives.data()}, 0, children, 1.0f, settings, {0.0f, 0}, 9);
+            const auto block = linear::train_block(X.view(), {ids, offsets.data(), positives.data()}, 0, children, 1.0f, settings, {0.0f, 0}, 9, variant);
+            CHECK(block.epochs.size() == static_cast<std::size_t>(children) && block.converged.size() == block.epochs.size());
+            CHECK(std::all_of(block.converged.begin(), block.converged.end(), [](auto c) { return c == 1; }));
             CHECK(std::is_sorted(block.features.begin(), block.features.end()));
             CHECK(block.biases.size() == static_cast<std::size_t>(children));
             if (loss == linear::Loss::logistic) continue;
@@ -146,7 +150,7 @@ void searching(search::Storage storage) {
     }
     bytes.resize(bytes.size() + search::padding);
     search::Model m;
-    m.tree = {3, 4, offsets.data(), children.data()};
+    m.tree = {3, offsets.data(), children.data()};
     m.weights = {blocks.data(), bucket_offsets.data(), byte_offsets.data(), buckets.data(), bytes.data(), scales.data(), biases.data(), storage, 3};
     m.copies = true;
     CHECK(search::unpack_block(m.weights, 0).features == features);
@@ -218,7 +222,7 @@ void searching_damaged(search::Storage storage) {
     }
     bytes.resize(bytes.size() + search::padding);
     search::Model m;
-    m.tree = {2, wide + 1, offsets.data(), children.data()};
+    m.tree = {2, offsets.data(), children.data()};
     m.weights = {blocks.data(), bucket_offsets.data(), byte_offsets.data(), buckets.data(), bytes.data(), scales.data(), biases.data(), storage, bits};
     const Matrix X = random_matrix(rng, 9, 64, 3);
     std::vector<Id> labels(9 * 5);
@@ -281,7 +285,7 @@ void reaching() {
     const std::vector<Offset> bucket_offsets{0, n_buckets, 2 * n_buckets}, byte_offsets{0, n_bytes, 2 * n_bytes};
     const std::vector<float> scales{1, 1};
     search::Model level;
-    level.tree = {2, 4, offsets.data(), children.data()};
+    level.tree = {2, offsets.data(), children.data()};
     level.weights = {blocks.data(), bucket_offsets.data(), byte_offsets.data(), buckets.data(), bytes.data(), scales.data(), biases.data(), search::Storage::float32, 3};
     Rng rng(5);
     const Matrix X = random_matrix(rng, 6, 5, 2);

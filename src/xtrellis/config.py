@@ -141,14 +141,14 @@ class Configured:
 
     def __repr__(self) -> str:
         changed = [
-            f"{n}={_brief(getattr(self, n))}" for n, p in self._params.items() if not _same(getattr(self, n), p.default)
+            f"{n}={_brief(getattr(self, n))}" for n, p in self._params.items() if not same(getattr(self, n), p.default)
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return all(_same(getattr(self, name), getattr(other, name)) for name in self._params)
+        return all(same(getattr(self, name), getattr(other, name)) for name in self._params)
 
     __hash__ = object.__hash__
 
@@ -179,7 +179,8 @@ def _brief(value: Any) -> str:
     return repr(value)
 
 
-def _same(a: Any, b: Any) -> bool:
+def same(a: Any, b: Any) -> bool:
+    """Equal as parameters: arrays by their content."""
     try:
         return bool(a == b)
     except ValueError:  # arrays

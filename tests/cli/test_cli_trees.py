@@ -41,3 +41,13 @@ def test_label_text(run: Run, train_file: Path, tmp_path: Path) -> None:
         trees.append(xt.load(tmp_path / name).model.tree)
     assert trees[0] != trees[1]
     assert trees[1] == trees[2]
+
+
+def test_classifiers_that_are_not_solved_are_told(run: Run, train_file: Path, tmp_path: Path) -> None:
+    loud = ("--holdout", "0", "--seed", "1", "--set", "tolerance=0.0001")
+    code, _, err = run("train", train_file, "--to", tmp_path / "m", *loud, "--set", "max_epochs=2")
+    assert code == 0
+    assert "were not solved within max_epochs=2" in err
+    code, _, err = run("train", train_file, "--to", tmp_path / "m", *loud, "--set", "max_epochs=100000")
+    assert code == 0
+    assert "not solved" not in err

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+
 import numpy as np
 
 
@@ -110,6 +112,27 @@ def beam_search(packed, x, beam, k):
         level = sorted(reached, key=lambda pair: (-pair[0], pair[1]))[:beam]
     best = sorted(((max(s), label) for label, s in found.items()), key=lambda pair: (-pair[0], pair[1]))[:k]
     return [label for _, label in best], np.exp([score for score, _ in best])
+
+
+def best_first(packed, x, beam, k):
+    """Best node first for one dense row, at most `beam` of a depth; returns (labels, scores), best first."""
+    tree, logs = packed.tree, slot_logs(packed, x)
+    queue, expanded, found = [(-0.0, 0, 0)], {}, {}  # (-score, node, depth)
+    while queue:
+        cost, node, depth = heapq.heappop(queue)
+        if len(found) >= k and -cost < sorted(found.values())[-k]:
+            break
+        expanded[depth] = expanded.get(depth, 0) + 1
+        if beam and expanded[depth] > beam:
+            continue
+        for slot in range(tree.offsets[node], tree.offsets[node + 1]):
+            child, score = int(tree.children[slot]), logs[slot] - cost
+            if child < 0:
+                found[~child] = max(score, found.get(~child, -np.inf))
+            else:
+                heapq.heappush(queue, (-score, child, depth + 1))
+    best = sorted((-score, label) for label, score in found.items())[:k]
+    return [label for _, label in best], np.exp([-cost for cost, _ in best])
 
 
 def squared_hinge_objective(w, b, X, y, cost_positive, cost_negative):

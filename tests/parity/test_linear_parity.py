@@ -54,11 +54,15 @@ def test_label_vectors_are_unit_sums_of_rows(threads):
     np.testing.assert_allclose(normalised.toarray(), twin.pifa(X, sp.diags_array(1 / np.sqrt(per_row)) @ Y), atol=1e-6)
 
 
+VARIANTS = range(native.variants())  # one solver for each instruction set that this machine runs
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize(("positive", "negative"), [(1.0, 1.0), (5.0, 0.5)])
-def test_squared_hinge_reaches_the_optimum_of_liblinear(positive, negative):
+def test_squared_hinge_reaches_the_optimum_of_liblinear(positive, negative, variant):
     X, Y = problem(n=80, d=20, seed=3)
     y = np.where(Y.toarray()[:, 0] > 0, 1.0, -1.0)
-    w, b, _, converged = train_one(X, y, cost_positive=positive, cost_negative=negative)
+    w, b, _, converged = train_one(X, y, cost_positive=positive, cost_negative=negative, variant=variant)
     assert converged
     judge = LinearSVC(C=1, class_weight={1: positive, -1: negative}, tol=1e-8, max_iter=100_000, dual=True)
     judge.fit(X.toarray().astype(np.float64), y)
@@ -69,11 +73,12 @@ def test_squared_hinge_reaches_the_optimum_of_liblinear(positive, negative):
     np.testing.assert_allclose(w, judge.coef_[0], atol=2e-3)
 
 
-def test_squared_hinge_gradient_vanishes_at_the_solution():
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_squared_hinge_gradient_vanishes_at_the_solution(variant):
     """The primal's gradient w − 2C Σ max(0, 1 − yz) y x is what the dual's conditions say it is: zero."""
     X, Y = problem(n=50, d=25, seed=5)
     y = np.where(Y.toarray()[:, 1] > 0, 1.0, -1.0)
-    w, b, _, _ = train_one(X, y, tolerance=1e-5, epochs=20_000)
+    w, b, _, _ = train_one(X, y, tolerance=1e-5, epochs=20_000, variant=variant)
     dense = X.toarray().astype(np.float64)
     gap = np.maximum(0, 1 - y * (dense @ w + b))
     residual = w - 2 * (gap * y) @ dense
@@ -81,11 +86,14 @@ def test_squared_hinge_gradient_vanishes_at_the_solution():
     assert abs(b - 2 * np.sum(gap * y)) < 2e-3
 
 
+@pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("cost", [0.3, 10.0])
-def test_logistic_reaches_the_optimum_of_scikit_learn(cost):
+def test_logistic_reaches_the_optimum_of_scikit_learn(cost, variant):
     X, Y = problem(n=80, d=15, seed=4)
     y = np.where(Y.toarray()[:, 2] > 0, 1.0, -1.0)
-    w, b, _, converged = train_one(X, y, loss=1, cost_positive=cost, cost_negative=cost, tolerance=1e-4)
+    w, b, _, converged = train_one(
+        X, y, loss=1, cost_positive=cost, cost_negative=cost, tolerance=1e-4, variant=variant
+    )
     assert converged
     dense = np.hstack([X.toarray(), np.ones((80, 1))]).astype(np.float64)  # our bias is regularised
     judge = LogisticRegression(C=cost, fit_intercept=False, tol=1e-10, max_iter=10_000).fit(dense, y)
@@ -104,6 +112,44 @@ def test_children_in_lock_step_equal_children_alone():
         alone = twin.squared_hinge_objective(w, b, dense, y, 1, 1)
         together = twin.squared_hinge_objective(W[:, label], biases[label], dense, y, 1, 1)
         assert together == pytest.approx(alone, rel=1e-4)
+
+
+@pytest.mark.parametrize("loss", [0, 1])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_instruction_set_trains_whole_blocks_alike(variant, loss):
+    """Full groups of 32 and what is left over; a machine with narrower registers gives the same model but for rounding.
+
+    The order of the rows is the same in all of them, so they walk the same way and not only to the same end.
+    """
+    X, Y = problem(n=70, d=30, n_labels=77, seed=16)
+    rows, n_labels = np.arange(70, dtype=np.int32), 77
+    settings = {
+        "first": 0, "count": n_labels, "bias": 1.0, "loss": loss, "cost_positive": 2.0, "cost_negative": 1.0,
+        "tolerance": 0.01, "epochs": 500, "threshold": 0.0, "max_weights": 0, "key": 7,
+    }  # fmt: skip
+    args = (X.indptr, X.indices, X.data, X.shape[1], rows, Y.indptr, Y.indices)
+    features, starts, children, weights, biases, epochs, converged = native.train(*args, **settings, variant=variant)
+    widest = native.train(*args, **settings)  # what training takes
+    assert len(epochs) == len(converged) == n_labels
+    assert converged.all()
+    for got, expected in zip((features, starts, children), widest, strict=False):
+        np.testing.assert_array_equal(got, expected)
+    np.testing.assert_allclose(weights, widest[3], atol=0.01)
+    np.testing.assert_allclose(biases, widest[4], atol=0.01)
+
+
+def test_a_variant_that_the_machine_lacks_is_its_widest():
+    X, Y = problem()
+    y = np.where(Y.toarray()[:, 0] > 0, 1.0, -1.0)
+    np.testing.assert_array_equal(train_one(X, y, variant=99)[0], train_one(X, y)[0])
+
+
+def test_what_is_not_solved_in_time_is_said():
+    X, Y = problem(n=80, d=20, seed=3)
+    y = np.where(Y.toarray()[:, 0] > 0, 1.0, -1.0)
+    for variant in VARIANTS:
+        assert train_one(X, y, epochs=2, variant=variant)[2:] == (2, False)
+        assert train_one(X, -np.ones(80), tolerance=10.0, variant=variant)[2:] == (1, True)
 
 
 def test_pruning_drops_what_is_small_and_nothing_else():

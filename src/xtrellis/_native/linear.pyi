@@ -17,6 +17,8 @@ def route(
     reached_offsets: Int64,
     reached_nodes: Int32,
 ) -> tuple[Int64, Int32, Int64, Int32]: ...
+def variants() -> int:  # of the solver that this machine runs: 0 (plain), 1 (AVX2), 2 (AVX-512)
+    ...
 def train(
     x_offsets: Int64,
     x_ids: Int32,
@@ -37,6 +39,7 @@ def train(
     threshold: float,
     max_weights: int,
     key: int,
+    variant: int = 2,  # wider than the machine runs: its widest
 ) -> tuple[Int32, UInt32, UInt8, Float32, Float32, Int32, UInt8]: ...
 def train_each(
     x_offsets: Int64,

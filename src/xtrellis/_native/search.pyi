@@ -8,7 +8,6 @@ class Packed:
         *,
         offsets: Int64,
         children: Int32,
-        labels: int,
         copies: bool,
         block_offsets: Int64,
         bucket_offsets: Array,

@@ -12,18 +12,21 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..checks import size_text
-from ..index import FlatTree, Index, LabelTree
-from ..index.balanced import level_depths
+from ..index import Index
+from ..labels import LabelSpace
 from ..parallel import thread_count
 from ..types import Csr, Int32, Int64
 from .segments import MAX_BLOCK, MAX_SEGMENT
+from .shape import expected_shape, needs_vectors
 from .training import scratch_bytes
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+Float64 = NDArray[np.float64]
 SAMPLE = 256  # labels looked at
 SAMPLE_NONZEROS = 1_000_000
 KEPT = 0.6  # weights a classifier keeps, as a share of the features of its positive rows
@@ -45,7 +48,7 @@ class Estimate:
     visits: int  # rows × nodes they are trained at
     model_bytes: int
     model_bytes_at_most: int
-    matrices_bytes: int  # X and Y themselves
+    matrices_bytes: int  # X and Y themselves, and the labels' own features
     placing_bytes: int  # label vectors, while the tree is built
     routes_bytes: int
     scratch_bytes: int  # nodes that are worked on at once
@@ -96,10 +99,10 @@ class Habits(Protocol):
     threads: int | None
 
 
-def estimate(X: Csr, Y: Csr, habits: Habits, tree: LabelTree | None = None) -> Estimate:
-    """From the data and, before there is a tree, from the shape that the index builder will give it."""
+def estimate(X: Csr, Y: Csr, habits: Habits, own_features: Csr | None = None) -> Estimate:
+    """From the data, the features that labels may have themselves, and the shape that the index will give its tree."""
     n_rows, n_features, n_labels = int(X.shape[0]), int(X.shape[1]), int(Y.shape[1])
-    nodes = [len(level) for level in tree.levels()] if tree is not None else expected_shape(habits.index, n_labels)
+    levels = expected_shape(habits.index, LabelSpace(X, Y))
     labels_a_row, nonzeros_a_row = np.diff(Y.indptr), X.nnz / max(1, n_rows)
     curve = _FeatureCurve(X)
     label_features = _label_features(X, Y)
@@ -108,30 +111,33 @@ def estimate(X: Csr, Y: Csr, habits: Habits, tree: LabelTree | None = None) -> E
     visits, weights, weights_at_most, features = 0.0, 0.0, 0.0, 0.0
     scratch: list[tuple[float, int]] = []  # bytes of a node's block, how many of that size
     widest_level = 0.0
-    for depth, n_nodes in enumerate(nodes):
-        here = _visits(labels_a_row, n_nodes, habits) if n_nodes > 1 else float(n_rows)
-        n_children = nodes[depth + 1] if depth + 1 < len(nodes) else n_labels
-        of_labels = depth + 1 == len(nodes)
-        rows = here / n_nodes
+    slots_below = sum(level.labels for level in levels)
+    n_slots = max(1, slots_below)  # places of labels: more than labels if some have copies
+    for level in levels:
+        share = slots_below / n_slots  # of the labels, here or further down
+        slots_below -= level.labels
+        here = _visits(labels_a_row * share, level.nodes, habits) if level is not levels[0] else float(n_rows)
+        rows = here / level.nodes
         width = curve.distinct(rows * nonzeros_a_row)
-        children = n_children / n_nodes
-        positives = int(Y.nnz) / n_labels if of_labels else _visits(labels_a_row, n_children, None) / n_children
-        own = label_features / n_labels if of_labels else curve.distinct(positives * nonzeros_a_row)
-        kept = min(width, kept_share * own, habits.max_weights or math.inf)
+        children = level.children / level.nodes
+        below = _visits(labels_a_row * (slots_below / n_slots), level.inner, None) / max(1, level.inner)
+        cap = min(width, habits.max_weights or math.inf)
+        kept = min(cap, kept_share * curve.distinct(below * nonzeros_a_row)) * level.inner  # by clusters of labels
+        kept += min(cap, kept_share * label_features / n_labels) * level.labels
         visits += here
-        weights += kept * n_children
-        weights_at_most += min(width, habits.max_weights or math.inf) * n_children
-        features += min(USED * width, kept * children) * n_nodes * max(1.0, children / MAX_BLOCK)
+        weights += kept
+        weights_at_most += cap * level.children
+        features += min(USED * width * level.nodes, kept) * max(1.0, children / MAX_BLOCK)
         blocks = max(1, math.ceil(children / MAX_BLOCK))
-        entries = 24 * kept * min(children, MAX_BLOCK)  # collected before they are sorted by feature
-        scratch.append((float(scratch_bytes(rows, rows * nonzeros_a_row, width)) + entries, n_nodes * blocks))
+        entries = 24 * kept / level.children * min(children, MAX_BLOCK)  # collected before they are sorted by feature
+        scratch.append((float(scratch_bytes(rows, rows * nonzeros_a_row, width)) + entries, level.nodes * blocks))
         widest_level = max(widest_level, here)
 
     entry = ENTRY[habits.storage]
     one_model = weights * entry + features * FEATURE
     at_most = weights_at_most * entry + features / USED * FEATURE
-    waiting = sum(nodes) * 1500  # small arrays as objects
-    n_classifiers = n_labels + sum(nodes) - 1
+    waiting = sum(level.nodes for level in levels) * 1500  # small arrays as objects
+    n_classifiers = sum(level.children for level in levels)
     segment = one_model * min(1.0, 2 * MAX_SEGMENT / n_classifiers)  # one begins before the last has ended
     threads = thread_count(habits.threads)
     beams = 16 * n_rows * habits.negative_beam if habits.negatives != "teacher" else 0
@@ -143,8 +149,8 @@ def estimate(X: Csr, Y: Csr, habits: Habits, tree: LabelTree | None = None) -> E
         visits=int(visits) * habits.n_trees,
         model_bytes=int(one_model) * habits.n_trees,
         model_bytes_at_most=int(max(at_most, one_model)) * habits.n_trees,
-        matrices_bytes=_bytes_of(X) + _bytes_of(Y),
-        placing_bytes=0 if isinstance(habits.index, FlatTree) else int(_placing(Y, label_features)),
+        matrices_bytes=sum(_bytes_of(matrix) for matrix in (X, Y, own_features) if matrix is not None),
+        placing_bytes=int(_placing(Y, label_features, own_features)) if needs_vectors(habits.index) else 0,
         routes_bytes=int(40 * widest_level + beams),
         scratch_bytes=int(_largest(scratch, threads) + 4 * n_features * threads),
         largest_scratch_bytes=int(max(size for size, _ in scratch) + 4 * n_features * threads),
@@ -153,19 +159,14 @@ def estimate(X: Csr, Y: Csr, habits: Habits, tree: LabelTree | None = None) -> E
     )
 
 
-def expected_shape(index: Index, n_labels: int) -> list[int]:
-    """Nodes of each level, as the builder's parameters say; a guess for builders that only the data decides."""
-    if isinstance(index, FlatTree):
-        return [1]
-    arity = int(getattr(index, "arity", 0) or 16)
-    leaf = int(getattr(index, "max_leaf", 0) or 100)
-    bits = max(0, math.ceil(math.log2(n_labels / leaf)))
-    return [min(n_labels, 2**depth) for depth in level_depths(bits, arity)]
+def _visits(labels_a_row: Float64, n_nodes: int, habits: Habits | None) -> float:
+    """Rows × nodes of a level: between one node a row (all its labels together) and what chance would scatter.
 
-
-def _visits(labels_a_row: Int64, n_nodes: int, habits: Habits | None) -> float:
-    """Rows × nodes of a level: between one node a row (all its labels together) and what chance would scatter."""
-    labelled = float(np.count_nonzero(labels_a_row))
+    `labels_a_row` counts the labels that are below the level, which need not be whole: of a part they are expected.
+    """
+    if not n_nodes:
+        return 0.0
+    labelled = float(np.minimum(labels_a_row, 1).sum())
     scattered = float((n_nodes * -np.expm1(labels_a_row * np.log1p(-1 / n_nodes))).sum()) if n_nodes > 1 else labelled
     teacher = labelled + TOGETHER * max(0.0, scattered - labelled)
     if habits is None or habits.negatives == "teacher":
@@ -174,9 +175,15 @@ def _visits(labels_a_row: Int64, n_nodes: int, habits: Habits | None) -> float:
     return matcher if habits.negatives == "matcher" else min(teacher / 4 + matcher, len(labels_a_row) * n_nodes)
 
 
-def _placing(Y: Csr, label_features: float) -> float:
-    """Labels × rows, and the labels' vectors, which are there twice while their parts are joined."""
-    return 24 * int(Y.nnz) + 16 * int(Y.shape[1]) + 2 * 8 * label_features
+def _placing(Y: Csr, label_features: float, own_features: Csr | None) -> float:
+    """Labels × rows, and the labels' vectors, which are there twice while their parts are joined.
+
+    Features of the labels' own are set beside them, and both are scaled: up to three of the whole.
+    """
+    vectors = 2 * 8 * label_features
+    if own_features is not None:
+        vectors = 3 * 8 * (label_features + int(own_features.nnz))
+    return 24 * int(Y.nnz) + 16 * int(Y.shape[1]) + vectors
 
 
 def _label_features(X: Csr, Y: Csr) -> float:

@@ -1,5 +1,9 @@
 """Explaining an answer: the same sums as search, kept apart by feature, and the beam watched as it narrows.
 
+Best-first search is explained by the same walk, level by level. A node never scores more than its parent, so best-first
+expands the nodes of a depth in the order of their scores, and all of a beam before what comes after it: with the same
+beam it finds what beam search finds, only sooner done (`slack` aside, for which it may stop before the last labels).
+
 Only the blocks that search itself looks at are read, and those on the way to the label.
 """
 
@@ -13,12 +17,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..arrays import as_features
+from ..arrays import as_features, assemble
 from ..errors import InputError
 from ..index import LabelTree
 from ..types import Csr, Int64
 from .explanation import Explanation, Path, Push, Step
 from .packed import PackedTree
+from .search import score_tree
 from .segments import MAX_BLOCK
 
 Float64 = NDArray[np.float64]
@@ -26,16 +31,22 @@ TYPICAL = 5  # labels that tell what a cluster is about
 
 
 def explain(
-    trees: Sequence[PackedTree], x: Any, label: int, *, beam: int | None, label_counts: Int64 | None = None
+    trees: Sequence[PackedTree],
+    x: Any,
+    label: int,
+    *,
+    beam: int | None,
+    search: str = "beam",
+    label_counts: Int64 | None = None,
 ) -> Explanation:
     """Every path to `label`, each step with what the features of row `x` added to its margin."""
     row = as_row(x, n_features=trees[0].n_features)
     with np.errstate(all="ignore"):  # a damaged model may hold anything
-        return _explain(trees, row, label, beam, label_counts)
+        return _explain(trees, row, label, beam, search, label_counts)
 
 
 def _explain(
-    trees: Sequence[PackedTree], row: Csr, label: int, beam: int | None, label_counts: Int64 | None
+    trees: Sequence[PackedTree], row: Csr, label: int, beam: int | None, search: str, label_counts: Int64 | None
 ) -> Explanation:
     walks = [Walk.of(tree, row, beam) for tree in trees]
     paths: list[Path] = []
@@ -46,18 +57,29 @@ def _explain(
             for slot in slots[offsets[label] : offsets[label + 1]]
         ]
         paths += sorted(copies, key=lambda path: (not path.reached, -path.steps[-1].path_log_score))
-    scores = np.mean([walk.scores for walk in walks], axis=0)
     found = np.logical_or.reduce([np.isfinite(walk.labels) for walk in walks])
+    scores = np.mean([_filled(tree, walk, row, found) for tree, walk in zip(trees, walks, strict=True)], axis=0)
     return Explanation(
         label=label,
         n_labels=trees[0].tree.n_labels,
         n_trees=len(trees),
         beam=beam,
+        search=search,
         score=float(scores[label]),
         rank=_rank(scores, label, found) if found[label] else None,
         n_found=int(found.sum()),
         paths=tuple(paths),
     )
+
+
+def _filled(tree: PackedTree, walk: Walk, row: Csr, found: NDArray[np.bool_]) -> Float64:
+    """Scores of all labels found in some tree: where this one's beam did not reach, as search scores them there."""
+    scores = walk.scores
+    asked = np.flatnonzero(found & ~np.isfinite(walk.labels)).astype(np.int32)
+    if len(asked):
+        wanted = assemble(np.zeros(len(asked), np.float32), asked, np.array([0, len(asked)]), (1, len(found)))
+        scores[asked] = score_tree(tree, row, wanted, 1)
+    return scores
 
 
 def as_row(x: Any, *, n_features: int) -> Csr:

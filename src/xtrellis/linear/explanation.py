@@ -107,7 +107,8 @@ class Explanation:
     n_labels: int
     n_trees: int
     beam: int | None
-    score: float  # what `predict` answers: the best reached path of each tree, averaged; 0 where none was reached
+    search: str  # how the model searches; with the same beam all ways find the same
+    score: float  # what `predict` answers: the best path of each tree, averaged; 0 if it is reached in none
     rank: int | None  # among all labels that search finds; None if it does not find this one
     n_found: int
     paths: tuple[Path, ...]  # tree by tree, the path that counts first
@@ -152,6 +153,7 @@ class Explanation:
             "n_found": self.n_found,
             "reached": self.reached,
             "open_score": self.open_score,
+            "search": self.search,
             "beam": self.beam,
             "paths": [path.to_dict(label_names, feature_names) for path in self.paths],
         }

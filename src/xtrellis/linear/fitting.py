@@ -14,6 +14,7 @@ from ..labels import LabelSpace
 from ..rng import key
 from ..types import Csr
 from .checkpoint import Checkpoint, discard, fingerprint
+from .effort import Effort
 from .memory import give_back
 from .packed import PackedTree
 from .plan import Plan, plan
@@ -31,8 +32,9 @@ def fit_trees(
     model: LinearTree, X: Csr, Y: Csr, label_features: Csr | None, checkpoint: str | os.PathLike[str] | None
 ) -> tuple[PackedTree, ...]:
     """The trained trees of a model; the model itself is not touched."""
-    how = plan(model.estimate(X, Y), n_bytes(model.memory_limit)) if model.memory_limit is not None else Plan()
+    how = Plan()
     if model.memory_limit is not None:
+        how = plan(model.estimate(X, Y, label_features=label_features), n_bytes(model.memory_limit))
         progress.note(f"memory_limit: {how}")
     with ExitStack() as open_things:
         saved = None
@@ -45,17 +47,18 @@ def fit_trees(
         # All trees first: their label vectors are large and must be gone before classifiers take their place.
         trees = _build(model, X, Y, label_features, seeds, saved)
         give_back()
-        packed = []
+        packed, effort = [], Effort()
         for i, (tree, seed) in enumerate(zip(trees, seeds, strict=True)):
             shelf = saved.shelf(f"tree{i}.", mapped=how.spill) if saved else disk or NO_SHELF
             trainer = Trainer(
                 X, Y, tree, model.solver(), model.negative_rows(),
-                storage=model.storage, seed=seed, threads=model.threads, room=how.room, shelf=shelf,
+                storage=model.storage, seed=seed, threads=model.threads, room=how.room, shelf=shelf, effort=effort,
             )  # fmt: skip
             packed.append(PackedTree.join(
                 tree, trainer.train(), int(X.shape[1]),
                 transform=model.transform, storage=model.storage, room=disk or IN_MEMORY,
             ))  # fmt: skip
+    effort.tell(max_epochs=model.max_epochs, tolerance=model.tolerance)
     if checkpoint is not None:
         discard(checkpoint)
     return tuple(packed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -10,27 +11,37 @@ import numpy as np
 
 from ..arrays import as_features, as_labels, as_pairs, as_rows
 from ..checks import choice, flag, integer, number, part, size
-from ..config import param
-from ..errors import InputError, StoreError
+from ..config import param, same
+from ..errors import InputError, ParameterError, StoreError
 from ..index import BalancedTree, Index, LabelTree
 from ..model import Model, check_k
 from ..store import State, Storable
 from ..types import Csr, Int64, TopK
+from .ensemble import search
 from .estimate import Estimate, estimate
 from .explain import explain
 from .explanation import Explanation
 from .fitting import fit_trees
 from .packed import STORAGES, TRANSFORMS, PackedTree
 from .routes import NEGATIVES
-from .search import SEARCHES, SearchSettings, score_given, search
+from .search import SEARCHES, SearchSettings, score_given
 from .training import LOSSES, Negatives, SolverSettings
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+# Parameters that do not shape the trees, or that cannot differ from what shaped them.
+AT_ONCE = ("beam", "memory_limit", "search", "slack", "storage", "threads", "transform")
+
+
 class LinearTree(Model):
-    """One linear classifier for every child of every node; a label's score is the product along its path."""
+    """One linear classifier for every child of every node; a label's score is the product along its path.
+
+    On a trained model `search`, `beam`, `slack`, `transform` and `threads` count at once. `storage` cannot be set
+    (`stored_as` gives a copy). All others say what the next `fit` does; until then the model cannot be saved, since it
+    would claim to be what it is not.
+    """
 
     index: Index = param(part(Index), "builds the label tree", default=BalancedTree())
     loss: str = param(choice(*LOSSES), "what a classifier minimises, with L2 regularisation", default="squared-hinge")
@@ -61,9 +72,7 @@ class LinearTree(Model):
     storage: str = param(
         choice(*STORAGES), "how weights are kept: exact, half or a quarter of the size", default="float32"
     )
-    search: str = param(
-        choice(*SEARCHES), "how labels are found; best-first without a beam is exact in each tree", default="beam"
-    )
+    search: str = param(choice(*SEARCHES), "how labels are found; best-first without a beam is exact", default="beam")
     beam: int | None = param(
         integer(at_least=1, or_none=True), "nodes a level that search keeps; None for all", default=10
     )
@@ -79,6 +88,19 @@ class LinearTree(Model):
     )
 
     _trees: tuple[PackedTree, ...] = ()
+    _trained_with: Mapping[str, Any] | None = None  # the parameters of the last fit
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("storage", "transform") and self._trees:
+            self._params[name].check(name, value)
+            if name == "storage" and value != self.storage:
+                raise ParameterError(
+                    f"storage of a trained model cannot be set from {self.storage!r} to {value!r}: use "
+                    f"stored_as({value!r}) for a copy with its weights kept so, or clone() and fit for a new training"
+                )
+            if name == "transform" and value != self.transform:
+                self._trees = tuple(tree.scored_by(value) for tree in self._trees)
+        super().__setattr__(name, value)
 
     @property
     def fitted(self) -> bool:
@@ -113,12 +135,19 @@ class LinearTree(Model):
         if label_features is not None:
             label_features = as_features(label_features, name="label features")
         self._trees = fit_trees(self, X, Y, label_features, checkpoint)
+        self._trained_with = self._snapshot()
         return self
 
-    def estimate(self, X: Any, Y: Any) -> Estimate:
+    def _snapshot(self) -> dict[str, Any]:
+        """The parameters as they are now; parts are copied, since theirs can be set one by one."""
+        return {name: copy.copy(value) for name, value in self.get_params(deep=False).items()}
+
+    def estimate(self, X: Any, Y: Any, *, label_features: Any = None) -> Estimate:
         """What `fit` will take: memory, size of the model, classifiers. Quick and rough."""
         X, Y = self._door(X, Y)
-        return estimate(X, Y, self)
+        if label_features is not None:
+            label_features = as_features(label_features, name="label features")
+        return estimate(X, Y, self, label_features)
 
     def _door(self, X: Any, Y: Any) -> tuple[Csr, Csr]:
         X = as_features(X)
@@ -173,6 +202,7 @@ class LinearTree(Model):
         """A copy of the fitted model with its weights kept as `float32`, `float16` or `int8`."""
         other = self.clone().set_params(storage=storage)
         other._trees = tuple(tree.stored_as(storage) for tree in self.trees)
+        other._trained_with = self._trained_with
         return other
 
     def explain(self, x: Any, label: int, *, label_counts: Any = None) -> Explanation:
@@ -185,10 +215,19 @@ class LinearTree(Model):
         if label_counts is not None and np.shape(label_counts) != (self.n_labels,):
             raise InputError(f"label_counts must be {self.n_labels} numbers; got shape {np.shape(label_counts)}")
         counts = None if label_counts is None else np.asarray(label_counts)
-        return explain(trees, x, int(label), beam=self.beam, label_counts=counts)
+        return explain(trees, x, int(label), beam=self.beam, search=self.search, label_counts=counts)
 
     def to_state(self) -> State:
-        """For the store."""
+        """For the store; refuses parameters that the trees were not made with."""
+        for name in self._params:
+            if name in AT_ONCE or self._trained_with is None:
+                continue
+            now, then = getattr(self, name), self._trained_with[name]
+            if not same(now, then):
+                raise StoreError(
+                    f"{name} was set to {now!r:.80} after training with {then!r:.80}; saved, it would not be what it "
+                    f"says: fit again, or set it back"
+                )
         parts: dict[str, Storable] = {f"tree{i}": tree for i, tree in enumerate(self.trees)}
         return State(meta={"n_trees": len(self.trees)}, parts=parts)
 
@@ -205,4 +244,5 @@ class LinearTree(Model):
         if len({(tree.n_features, tree.tree.n_labels) for tree in packed}) != 1:
             raise StoreError("the trees of a LinearTree must agree in their numbers of features and labels")
         model._trees = packed
+        model._trained_with = model._snapshot()
         return model

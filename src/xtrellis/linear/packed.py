@@ -54,7 +54,6 @@ class PackedTree(Storable):
         self.native = native.Packed(
             offsets=tree.offsets,
             children=tree.children,
-            labels=tree.n_labels,
             copies=tree.has_copies,
             block_offsets=self.blocks,
             storage=STORAGES[storage],
@@ -113,6 +112,10 @@ class PackedTree(Storable):
         blocks = [self.block(b) for b in range(self.n_blocks)]
         biases = np.asarray(self.arrays["biases"])
         return PackedTree.pack(self.tree, blocks, biases, self.n_features, transform=self.transform, storage=storage)
+
+    def scored_by(self, transform: str) -> PackedTree:
+        """The same tree and weights; margins become scores in another way."""
+        return PackedTree(self.tree, self.arrays, self.n_features, transform=transform, storage=self.storage)
 
     @property
     def n_blocks(self) -> int:

@@ -81,7 +81,7 @@ class Beams:
         slots = slice(int(tree.offsets[first]), int(tree.offsets[last]))
         blocks = block_offsets(tree)[first : last + 1]
         packed = native_search.Packed(
-            offsets=tree.offsets[first : last + 1] - slots.start, children=tree.children[slots], labels=tree.n_labels,
+            offsets=tree.offsets[first : last + 1] - slots.start, children=tree.children[slots],
             copies=False, block_offsets=blocks - blocks[0], **found.arrays,
             storage=STORAGES[storage], bits=key_bits(int(X.shape[1])), transform=TRANSFORMS[transform],
         )  # fmt: skip

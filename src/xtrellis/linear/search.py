@@ -1,4 +1,4 @@
-"""Searching trained trees: many rows or one, one tree or several, all labels, some, or given ones."""
+"""Searching a trained tree: many rows or one, all labels, some, or given ones (ensemble.py searches several)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ SEARCHES = ("beam", "best-first")
 CHUNK = 16384  # rows that share the walk over a level's nodes: more share better, fewer keep memory small
 MOST_VISITS = 1 << 25  # nodes that a chunk of rows may hold at once, 32 bytes each
 FEW = 16  # rows that are searched one by one
-SPARE = 10  # times k labels are asked of each of several trees, so that their mean has something to choose from
 EVERYTHING: UInt8 = np.zeros(0, np.uint8)  # no slot is closed
 
 
@@ -29,27 +28,6 @@ class SearchSettings(NamedTuple):
     search: str = "beam"
     beam: int = 10  # 0: no limit
     slack: float = 0.0  # share of a score that may be lost
-
-
-def search(
-    trees: Sequence[PackedTree],
-    X: Rows,
-    k: int,
-    settings: SearchSettings,
-    *,
-    labels: Int64 | None = None,
-    threads: int | None = None,
-) -> TopK:
-    """The k best labels of each row; of several trees, the mean of the scores (a label not found counts 0)."""
-    n_labels = trees[0].tree.n_labels
-    most = n_labels if labels is None else len(labels)
-    if len(trees) == 1:
-        return search_tree(trees[0], X, min(k, most), settings, labels=labels, threads=threads)
-    wide = min(k * SPARE, most)
-    found = [search_tree(tree, X, wide, settings, labels=labels, threads=threads) for tree in trees]
-    total = sum(top.to_csr() for top in found)
-    total.data /= len(trees)
-    return TopK.from_csr(total, min(k, most))
 
 
 def search_tree(
@@ -101,12 +79,13 @@ def search_tree(
 
 def score_given(trees: Sequence[PackedTree], X: Rows, wanted: Csr, *, threads: int | None = None) -> Csr:
     """Scores of the stored entries of `wanted`, rows × labels; of several trees, the mean."""
-    total = sum(_score_tree(tree, X, wanted, threads) for tree in trees)
+    total = sum(score_tree(tree, X, wanted, threads) for tree in trees)
     return for_scipy(assemble(total / np.float32(len(trees)), wanted.indices, wanted.indptr, wanted.shape))
 
 
-def _score_tree(packed: PackedTree, X: Rows, wanted: Csr, threads: int | None) -> Float32:
-    tree, scores = packed.tree, np.empty(wanted.nnz, np.float32)
+def score_tree(packed: PackedTree, X: Rows, wanted: Rows | Csr, threads: int | None) -> Float32:
+    """Scores of the stored entries of `wanted` in one tree."""
+    tree, scores = packed.tree, np.empty(len(wanted.indices), np.float32)
     label_offsets, label_slots = tree.label_slots
 
     def given(first: int, last: int) -> None:

@@ -3,6 +3,7 @@
 Nodes are worked on level by level, the largest of a segment first. Under teacher forcing levels overlap: while one
 thread is busy with the root, others are already below it. With matcher-aware negatives a level's rows are known only
 when the level above is trained, so levels wait for each other. A segment is packed as soon as its last block is done.
+A wide node with many rows, often the root, would keep one thread long after the others: its blocks go in stripes.
 """
 
 from __future__ import annotations
@@ -17,14 +18,16 @@ import numpy as np
 from .. import progress
 from .._native import linear as native
 from ..index import LabelTree
-from ..parallel import each
+from ..parallel import each, thread_count
 from ..rng import key
-from ..types import Array, Csr, Int64
+from ..types import Array, Csr, Int32, Int64, UInt8
+from .effort import Effort
 from .memory import give_back
 from .packed import pack_block
 from .routes import Beams, Routes
 from .segments import MAX_BLOCK, Segment, check_weights, cuts, key_bits
 from .shelf import NO_SHELF, Shelf
+from .stripes import cut, join
 
 LOSSES = {"squared-hinge": 0, "logistic": 1}
 
@@ -61,7 +64,8 @@ class Work:
     level: int
     routes: Routes | None
     blocks: list[list[Any]] = field(default_factory=list)
-    missing: int = 0
+    stripes: dict[int, dict[int, list[Array]]] = field(default_factory=dict)  # of blocks not yet whole, by place
+    missing: int = 0  # blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +79,8 @@ class Task:
     count: int
     size: int  # grows with the time it takes
     room: int  # bytes it needs while it runs
+    stripe: int = 0  # of so many that the block is trained in
+    stripes: int = 1
 
 
 class Trainer:
@@ -93,6 +99,7 @@ class Trainer:
         threads: int | None = None,
         room: float = math.inf,
         shelf: Shelf = NO_SHELF,
+        effort: Effort | None = None,
     ) -> None:
         self.X, self.Y, self.tree, self.settings, self.negatives = X, Y, tree, settings, negatives
         self.storage, self.seed, self.threads, self.room, self.shelf = storage, seed, threads, room, shelf
@@ -100,6 +107,7 @@ class Trainer:
         self.levels = cuts(tree)
         self._row_lengths: Int64 = np.diff(X.indptr)
         self._finished: dict[int, Segment] = {}
+        self.effort = Effort() if effort is None else effort
 
     def train(self) -> list[Segment]:
         """All segments, in the order of the nodes."""
@@ -124,7 +132,9 @@ class Trainer:
         )  # fmt: skip
 
     def _run(self, levels: Sequence[int], reached: Beams | None, advance: progress.Advance) -> None:
-        def done(task: Task, block: list[Array]) -> None:
+        def done(task: Task, trained: tuple[list[Array], Int32, UInt8]) -> None:
+            block, epochs, converged = trained
+            self.effort.add(epochs, converged, first=task.first == 0)
             self._keep(task, block)
             advance(task.count)
 
@@ -165,20 +175,27 @@ class Trainer:
         else:
             needed = [0] * len(sizes)
         tasks: list[Task] = []
+        threads = thread_count(self.threads)
         for i, (size, n_rows) in enumerate(zip(sizes, rows.tolist(), strict=True)):
+            alone = size <= threads * MAX_BLOCK  # the node's blocks would leave threads without work
             for first in range(0, size, MAX_BLOCK):
                 count = min(MAX_BLOCK, size - first)
-                tasks.append(Task(work, len(tasks), work.first + i, first, count, n_rows * count, needed[i]))
-        work.missing = len(tasks)
-        work.blocks = [[] for _ in tasks]
+                parts = cut(first, count, n_rows) if threads > 1 and alone else [(first, count)]
+                tasks += (
+                    Task(work, work.missing, work.first + i, at, some, n_rows * some, needed[i], stripe, len(parts))
+                    for stripe, (at, some) in enumerate(parts)
+                )
+                work.missing += 1
+        work.blocks = [[] for _ in range(work.missing)]
         return tasks
 
-    def _train(self, task: Task) -> list[Array]:
+    def _train(self, task: Task) -> tuple[list[Array], Int32, UInt8]:
+        """The packed block (of a stripe: plain); of each classifier, how many epochs it took and if it was solved."""
         X, settings, routes = self.X, self.settings, task.work.routes
         if routes is None:
             raise RuntimeError("a task must not begin after its segment has ended")
         begin, end = routes.span(task.node)
-        features, starts, children, weights, biases, _, _ = native.train(
+        features, starts, children, weights, biases, epochs, converged = native.train(
             X.indptr, X.indices, X.data, X.shape[1],
             routes.rows[begin:end], routes.positive_offsets[begin : end + 1], routes.positives,
             first=task.first, count=task.count, bias=settings.bias, loss=LOSSES[settings.loss],
@@ -186,11 +203,26 @@ class Trainer:
             tolerance=settings.tolerance, epochs=settings.epochs,
             threshold=settings.prune, max_weights=settings.max_weights, key=key(self.seed, "node", task.node),
         )  # fmt: skip
+        if task.stripes > 1:
+            return [features, starts, children, weights, biases], epochs, converged
         # Packed on the thread that trained it: packing is spread like training, and the plain form goes at once.
-        return [*pack_block((features, starts, children, weights), self.storage, self._bits), biases]
+        packed = pack_block((features, starts, children, weights), self.storage, self._bits)
+        return [*packed, biases], epochs, converged
+
+    def _joined(self, stripes: list[list[Array]]) -> list[Array]:
+        """A block from its stripes."""
+        whole = join([(features, starts, children, weights) for features, starts, children, weights, _ in stripes])
+        return [*pack_block(whole, self.storage, self._bits), np.concatenate([biases for *_, biases in stripes])]
 
     def _keep(self, task: Task, block: list[Array]) -> None:
         work = task.work
+        if task.stripes > 1:
+            there = work.stripes.setdefault(task.place, {})
+            there[task.stripe] = block
+            if len(there) < task.stripes:
+                return
+            block = self._joined([there[i] for i in range(task.stripes)])
+            del work.stripes[task.place]
         work.blocks[task.place] = block
         work.missing -= 1
         if work.missing:

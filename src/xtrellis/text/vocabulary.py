@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from .._native.text import Built, UInt64
 
 HASH = 1  # the version of native/text/hash.hpp that made the tables
-NONE = 0xFFFFFFFF
 
 
 class Vocabulary:

@@ -39,7 +39,17 @@ def shown(explanation, **options):
 
 
 @pytest.mark.parametrize("transform", ["l2-hinge", "l3-hinge", "sigmoid"])
-@pytest.mark.parametrize("params", [{}, {"beam": 2}, {"n_trees": 3, "beam": 4}])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"beam": 2},
+        {"n_trees": 3, "beam": 4},
+        {"search": "best-first", "beam": 3},
+        {"search": "best-first", "beam": None},
+        {"search": "best-first", "beam": None, "n_trees": 2},
+    ],
+)
 def test_scores_and_ranks_are_those_of_search(transform, params):
     X, model = fitted(transform=transform, **params)
     for i in range(4):
@@ -47,6 +57,7 @@ def test_scores_and_ranks_are_those_of_search(transform, params):
         for place, (label, score) in enumerate(next(iter(top))):
             why = model.explain(X[[i]], label)
             assert why.reached
+            assert why.search == why.to_dict()["search"] == model.search
             assert why.score == pytest.approx(score, rel=1e-5)
             assert why.n_found == (top.labels >= 0).sum()
             if abs(why.score - (top.scores[0, place - 1] if place else 2)) > 1e-6:

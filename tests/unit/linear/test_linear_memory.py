@@ -14,10 +14,12 @@ from rich.console import Console
 
 import xtrellis as xt
 from xtrellis import progress
+from xtrellis.arrays import as_features, as_labels
 from xtrellis.data.datasets.synthetic import synthetic
+from xtrellis.labels import LabelSpace
 from xtrellis.linear import LinearTree
-from xtrellis.linear.estimate import expected_shape
 from xtrellis.linear.plan import Plan, plan
+from xtrellis.linear.shape import expected_shape
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +92,7 @@ def test_the_expected_shape_is_that_of_the_tree(n_labels, arity, max_leaf):
     index = xt.BalancedTree(arity=arity, max_leaf=max_leaf, iterations=1)
     X, Y = sp.csr_array((3, 2), dtype=np.float32), sp.csr_array((3, n_labels), dtype=np.float32)
     tree = LinearTree(index=index).fit(X, Y).tree
-    expected = expected_shape(index, n_labels)
+    expected = [level.nodes for level in expected_shape(index, LabelSpace(as_features(X), as_labels(Y)))]
     assert len(expected) == tree.depth
     for guess, level in zip(expected, tree.levels(), strict=True):
         assert len(level) / 2 <= guess <= 2 * len(level)
