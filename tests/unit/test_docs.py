@@ -41,7 +41,10 @@ def test_snippets_run(
                 assert cli.run(args) == 0, f"{name}, line {line}: {command}\n{capsys.readouterr().err}"
 
 
-@pytest.mark.parametrize("cls", [xt.LinearTree, xt.Reranked, xt.Ranker, xt.Ensemble, xt.BalancedTree, xt.KMeansTree, xt.GivenTree, xt.Vectorizer])
+@pytest.mark.parametrize(
+    "cls",
+    [xt.LinearTree, xt.Reranked, xt.Ranker, xt.Ensemble, xt.BalancedTree, xt.KMeansTree, xt.GivenTree, xt.Vectorizer],
+)
 def test_tables_of_parameters_agree(cls: type) -> None:
     section = GUIDE.partition(f"### `{cls.__name__}`\n")[2].partition("\n#")[0]
     rows = re.findall(r"^\| `(\w+)` \| `([^`]*)` \| (.*) \|$", section, re.MULTILINE)

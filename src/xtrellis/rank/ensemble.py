@@ -9,8 +9,8 @@ import numpy as np
 
 from ..arrays import as_features, as_labels, as_pairs, for_scipy
 from ..checks import choice, integer
-from ..config import param
-from ..errors import InputError, StoreError
+from ..config import Configured, param
+from ..errors import InputError, ParameterError, StoreError
 from ..linear import LinearTree
 from ..model import Model, check_k
 from ..rng import generator, key
@@ -164,16 +164,47 @@ class Ensemble(Model):
         params = self.get_params(deep=False)
         return type(self)(**{**params, "models": type(self.models)(model.clone() for model in self.models)})
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """As for all; with `deep`, members as `models__0` and their parameters as `models__0__beam`."""
+        found = super().get_params(deep)
+        for i, model in enumerate(self.models if deep else ()):
+            found[f"models__{i}"] = model
+            found.update({f"models__{i}__{name}": value for name, value in model.get_params().items()})
+        return found
+
+    def set_params(self, **params: Any) -> Self:
+        """As for all; `models__0__beam` reaches into the first member. Nothing changes if one of them is wrong."""
+        inner = {name: value for name, value in params.items() if name.startswith("models__")}
+        own = {name: value for name, value in params.items() if name not in inner}
+        trial = self.clone() if inner else self
+        if inner and own:
+            Configured.set_params(trial, **own)
+        for name, value in inner.items():
+            model, rest = trial._member(name)
+            model.set_params(**{rest: value})
+        super().set_params(**own)
+        for name, value in inner.items():
+            model, rest = self._member(name)
+            model.set_params(**{rest: value})
+        return self
+
     def set_from_text(self, name: str, text: str) -> None:
         """As for all; `models.0.beam` reaches into the first member."""
-        head, _, rest = name.replace("__", ".").partition(".")
-        number, _, inner = rest.partition(".")
-        if head != "models" or not rest:
+        name = name.replace(".", "__")
+        if name.startswith("models__"):
+            model, rest = self._member(name)
+            model.set_from_text(rest, text)
+        else:
             super().set_from_text(name, text)
-            return
-        if not number.isdigit() or int(number) >= len(self.models) or not inner:
-            raise InputError(f"{name}: name a member by its number from 0 to {len(self.models) - 1} and its parameter")
-        self.models[int(number)].set_from_text(inner, text)
+
+    def _member(self, name: str) -> tuple[Model, str]:
+        """The model that `models__0__beam` means, and the name of its parameter."""
+        number, _, rest = name.removeprefix("models__").partition("__")
+        if not number.isdecimal() or int(number) >= len(self.models) or not rest:
+            raise ParameterError(
+                f"{name} must name a member by its number, 0 to {len(self.models) - 1}, and a parameter"
+            )
+        return self.models[int(number)], rest
 
     def to_state(self) -> State:
         """For the store."""

@@ -109,8 +109,23 @@ def test_members_by_name_and_by_text():
     ensemble.set_from_text("models.1.base.beam", "20")
     ensemble.set_from_text("combine", "reciprocal-rank")
     assert ensemble.models[1].base.beam == 20
-    with pytest.raises(xt.InputError, match="number from 0 to 1"):
+    assert ensemble.get_params()["models__1__base__beam"] == 20
+    with pytest.raises(xt.ParameterError, match="by its number, 0 to 1"):
         ensemble.set_from_text("models.2.beam", "3")
+    with pytest.raises(xt.ParameterError, match="beam must be an integer"):
+        ensemble.set_params(candidates=7, models__0__beam=5, models__1__base__beam=0)
+    assert (ensemble.candidates, ensemble.models[0].beam) == (50, 10)
+    ensemble.set_params(candidates=7, models__0__beam=5)
+    assert (ensemble.candidates, ensemble.models[0].beam) == (7, 5)
+
+
+def test_a_hierarchy_by_name_reaches_the_members():
+    """Names are told to an index before training, not as a parameter: copies must keep them."""
+    tree = xt.GivenTree(parents={"pear": "fruit", "plum": "fruit", "leek": "greens", "fruit": "", "greens": ""})
+    texts, names = ["a pear", "a plum", "a leek"] * 5, [["pear"], ["plum"], ["leek"]] * 5
+    ensemble = xt.Ensemble(models=[xt.LinearTree(index=tree), xt.Reranked(base=xt.LinearTree(index=tree))])
+    tagger = xt.Tagger(xt.Vectorizer(), ensemble).fit(texts, names)
+    assert tagger.tag("one plum", k=1)[0].label == "plum"
     with pytest.raises(xt.ParameterError, match="no preset 'bonsaii'; did you mean 'bonsai'"):
         xt.preset("xr-linear,bonsaii")
 
