@@ -55,13 +55,23 @@ class model_parts(Check):  # noqa: N801
 def fresh(model: Model, *, seed: int, threads: int | None) -> Model:
     """An unfitted copy with another seed and number of threads, if it has such."""
     out = model.clone()
-    for name, inner in model.get_params(deep=False).items():
-        if isinstance(inner, Index):  # it may know the labels' names, which are no parameter
-            out.set_params(**{name: copy.deepcopy(inner)})
-    known = out.get_params(deep=False)
-    if "seed" in known:
+    _keep_names(model, out)
+    if "seed" in out.get_params(deep=False):
         out.set_params(seed=seed)
     return with_threads(out, threads)
+
+
+def _keep_names(model: Configured, clone: Configured) -> None:
+    """An index may know the labels' names, which are no parameter: the clone gets a copy of the index itself."""
+    for name, inner in model.get_params(deep=False).items():
+        if isinstance(inner, Index):
+            setattr(clone, name, copy.deepcopy(inner))
+        elif isinstance(inner, Configured):
+            _keep_names(inner, getattr(clone, name))
+        elif isinstance(inner, (list, tuple)):
+            for old, new in zip(inner, getattr(clone, name), strict=True):
+                if isinstance(old, Configured):
+                    _keep_names(old, new)
 
 
 def with_threads(model: Model, threads: int | None) -> Model:

@@ -42,7 +42,7 @@ class Ranker(Configured):
     max_weights: int | None = param(
         integer(at_least=1, or_none=True), "weights a classifier keeps at most", default=None
     )
-    transform: str = param(choice(*TRANSFORMS), "how a margin becomes a score", default="sigmoid")
+    transform: str = param(choice(*TRANSFORMS), "how a margin becomes a score", default="l3-hinge")
 
     def train(self, X: Csr, Y: Csr, candidates: TopK, *, seed: int = 0, threads: int | None = None) -> Classifiers:
         """Classifiers of all labels, from the candidates of each row of X."""
