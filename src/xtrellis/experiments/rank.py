@@ -59,6 +59,8 @@ def measure(run: Run, bench: Bench) -> list[dict[str, Any]]:
     first = step("base", base)
     step("+ ranker", lambda: ranked(first), ("base",))
     full = step("+ calibration", calibrated)
+    step("+ calibration, sum", lambda: full.set_params(blend="sum"), ("+ calibration",))
+    full.set_params(blend="product")
     second, third = (step(f"base, seed {i}", lambda i=i: base(i)) for i in (1, 2))  # type: ignore[misc]
     three = ("base", "base, seed 1", "base, seed 2")
     for combine in ("mean", "reciprocal-rank"):

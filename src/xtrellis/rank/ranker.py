@@ -29,7 +29,7 @@ class Ranker(Configured):
     """How the classifiers that look at candidates are trained."""
 
     loss: str = param(choice(*LOSSES), "what a classifier minimises, with L2 regularisation", default="squared-hinge")
-    cost: float = param(number(above=0), "weight of the loss against the regulariser (C)", default=1.0)
+    cost: float = param(number(above=0), "weight of the loss against the regulariser (C)", default=0.5)
     positive_weight: float = param(
         number(above=0), "how much more a positive row counts than a negative one", default=1.0
     )

@@ -1,8 +1,10 @@
 """`Reranked`: any model, and a second opinion on its candidates (the ranker and calibration of ELIAS++).
 
-p   the base's score of a candidate           q   the ranker's
-T   probability that it is right, by (p, q, p·q, frequency of the label)
-score = T + p·q, or p·q without calibration
+With p the base's score of a candidate, q the ranker's, and T the probability that it is right, given p, q, p·q and the
+frequency of the label: the score is T·√(p·q), or T + p·q as in the paper; without calibration p·q.
+
+T is a step function: of candidates in one leaf it says nothing. Added to p·q its steps outweigh what p·q knows about
+the first few candidates of a row, which costs precision where scores are low; multiplied, both keep their say.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import numpy as np
 
 from .. import progress
 from ..arrays import as_features, as_labels, as_pairs, as_rows, assemble, for_scipy
-from ..checks import flag, integer, part
+from ..checks import choice, flag, integer, part
 from ..config import param
 from ..errors import InputError, StoreError
 from ..labels import label_frequency
@@ -33,6 +35,8 @@ from .rows import best
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+LEAST = np.float32(1e-4)  # probability of a leaf where nothing was right: its candidates keep their order
+
 
 class Reranked(Model):
     """Asks the base for candidates, scores each with a linear classifier of its own, and orders them anew."""
@@ -44,8 +48,13 @@ class Reranked(Model):
     calibration_rows: int = param(
         integer(at_least=1), "rows held out for calibration at most; never more than a tenth", default=5000
     )
-    max_leaves: int = param(integer(at_least=2), "leaves of the calibration's decision tree at most", default=100)
-    min_leaf: int = param(integer(at_least=1), "candidates in a leaf of that tree at least", default=100)
+    max_leaves: int = param(integer(at_least=2), "leaves of the calibration's decision tree at most", default=50)
+    min_leaf: int = param(integer(at_least=1), "candidates in a leaf of that tree at least", default=300)
+    blend: str = param(
+        choice("product", "sum"),
+        "how the calibrated probability T joins the scores: T·√(p·q), or T + p·q as in ELIAS++",
+        default="product",
+    )
     refit: bool = param(flag(), "after calibration, train base and ranker again on all rows", default=True)
     seed: int = param(integer(at_least=0), "makes everything random repeatable; the base gets it too", default=0)
     threads: int | None = param(
@@ -167,7 +176,10 @@ class Reranked(Model):
         q = self.classifiers.score(X, labels, threads=self.threads)
         if self._calibration is None:
             return p * q
-        return self._calibration.probability(p, q, labels, threads=self.threads) + p * q
+        probability = self._calibration.probability(p, q, labels, threads=self.threads)
+        if self.blend == "sum":
+            return probability + p * q
+        return (probability + LEAST) * np.sqrt(np.maximum(p * q, 0))
 
     def to_state(self) -> State:
         """For the store."""

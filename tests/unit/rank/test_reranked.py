@@ -58,6 +58,18 @@ def test_without_calibration_the_score_is_the_product(data):
     assert model._calibration is None
 
 
+def test_ways_to_blend(model, data):
+    X, _ = data
+    base = model.fitted_base.predict(X, 20)
+    q = model.classifiers.score(as_features(X), base.labels)
+    p, T = base.scores, model._calibration.probability(base.scores, q, base.labels)
+    for blend, expected in (("product", (T + 1e-4) * np.sqrt(p * q)), ("sum", T + p * q)):
+        model.set_params(blend=blend)
+        got = model.predict(X, 20).to_csr().toarray()
+        np.testing.assert_allclose(got, xt.TopK(base.labels, expected, 80).to_csr().toarray(), rtol=1e-5)
+    model.set_params(blend="product")
+
+
 def test_the_base_gets_the_seed_and_is_trained_on_all_rows(model, data):
     alone = xt.LinearTree(seed=2).fit(*data)
     np.testing.assert_array_equal(alone.predict(data[0], 5).labels, model.fitted_base.predict(data[0], 5).labels)
