@@ -179,7 +179,8 @@ class Reranked(Model):
         probability = self._calibration.probability(p, q, labels, threads=self.threads)
         if self.blend == "sum":
             return probability + p * q
-        return (probability + LEAST) * np.sqrt(np.maximum(p * q, 0))
+        scores: Float32 = (probability + LEAST) * np.sqrt(np.maximum(p * q, 0))
+        return scores
 
     def to_state(self) -> State:
         """For the store."""

@@ -16,5 +16,6 @@ def test_every_step_is_measured_and_shown(tmp_path: Path) -> None:
     page = (tmp_path / "rank.md").read_text()
     rows = [line for line in page.splitlines() if line.startswith("| ")][1:]
     assert [row.split(" | ")[0].strip("| ") for row in rows if "---" not in row] == [
-        "base", "+ ranker", "+ calibration", "+ calibration, sum", "3 × base, mean", "3 × base, reciprocal-rank", "3 × calibrated",
+        "base", "+ ranker", "+ calibration", "+ calibration, sum", "3 × base, mean",
+        "3 × base, reciprocal-rank", "3 × calibrated",
     ]  # fmt: skip
