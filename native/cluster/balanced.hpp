@@ -26,6 +26,18 @@ inline float dot(const SparseRow& x, const float* dense) {
     return sum;
 }
 
+// From one member to another, drawn by `key` (n ≥ 2): the first guess at μ₊ − μ₋.
+inline std::vector<float> start_direction(const Compact& v, std::size_t n, std::uint64_t key) {
+    std::vector<float> direction(static_cast<std::size_t>(v.width()), 0.0f);
+    Rng rng(key);
+    const std::size_t a = rng.below(static_cast<std::uint32_t>(n));
+    std::size_t b = rng.below(static_cast<std::uint32_t>(n) - 1);
+    if (b >= a) ++b;
+    for (std::size_t j = 0; j < v[a].size(); ++j) direction[v[a].ids[j]] += v[a].values[j];
+    for (std::size_t j = 0; j < v[b].size(); ++j) direction[v[b].ids[j]] -= v[b].values[j];
+    return direction;
+}
+
 // Reorders `members` (rows of `vectors`) so that the first ⌈n/2⌉ are one side; within a side the ids ascend.
 // Returns the objective.
 inline double split_balanced(const Csr& vectors, std::span<Id> members, SplitSettings settings, std::uint64_t key,
@@ -36,17 +48,11 @@ inline double split_balanced(const Csr& vectors, std::span<Id> members, SplitSet
     const Compact v = compact(vectors, members, scratch);
     const auto width = static_cast<std::size_t>(v.width());
 
-    std::vector<float> direction(width, 0.0f), plus(width, 0.0f), all(width, 0.0f);
+    std::vector<float> direction = start_direction(v, n, key), plus(width, 0.0f), all(width, 0.0f);
     for (std::size_t i = 0; i < n; ++i) {
         const SparseRow x = v[i];
         for (std::size_t j = 0; j < x.size(); ++j) all[x.ids[j]] += x.values[j];
     }
-    Rng rng(key);
-    const std::size_t a = rng.below(static_cast<std::uint32_t>(n));
-    std::size_t b = rng.below(static_cast<std::uint32_t>(n) - 1);
-    if (b >= a) ++b;
-    for (std::size_t j = 0; j < v[a].size(); ++j) direction[v[a].ids[j]] += v[a].values[j];
-    for (std::size_t j = 0; j < v[b].size(); ++j) direction[v[b].ids[j]] -= v[b].values[j];
 
     std::vector<float> scores(n);
     std::vector<std::uint32_t> order(n);

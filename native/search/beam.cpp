@@ -17,6 +17,10 @@ struct Visit {
 // Bytes of a block that one query pays for: fewer queries than that look their features up one by one.
 constexpr std::size_t worth_opening = 2048;
 
+bool holds_labels(const Model& m, Id node) {
+    return std::any_of(m.tree.children + m.tree.offsets[node], m.tree.children + m.tree.offsets[node + 1], [](Id child) { return child < 0; });
+}
+
 // By node, then by query: a stable counting sort, since visits come query by query.
 void sort_by_node(const std::vector<Visit>& visits, std::vector<Visit>& sorted, std::vector<std::uint32_t>& counts) {
     const auto [low, high] = std::minmax_element(visits.begin(), visits.end(), [](const Visit& a, const Visit& b) { return a.node < b.node; });
@@ -32,7 +36,8 @@ template <class Value>
 XTRELLIS_INLINE void batch(const Model& m, const Csr& X, Offset first, Offset last, const Request& request, Id* labels, float* scores) {
     const auto queries = static_cast<std::size_t>(last - first);
     BlockTable table(m.weights.bits);
-    std::vector<TopKHeap> heaps(queries, TopKHeap(static_cast<std::size_t>(request.k)));
+    std::vector<Answer> answers(queries);
+    for (Answer& answer : answers) answer.begin(m, request.k);
     std::vector<std::vector<Scored>> reached(queries);
     std::vector<Visit> visits(queries), sorted;
     std::vector<std::uint32_t> counts;
@@ -41,13 +46,21 @@ XTRELLIS_INLINE void batch(const Model& m, const Csr& X, Offset first, Offset la
     std::vector<std::uint32_t> scattered(static_cast<std::size_t>(X.offsets[last] - begin_entry));
     for (std::size_t i = 0; i < scattered.size(); ++i) scattered[i] = scatter(X.ids[begin_entry + static_cast<Offset>(i)], m.weights.bits);
     float margins[max_block] = {};
+    Scores kept;
+    const bool by_mean = m.copies == Copies::mean;
 
     while (!visits.empty()) {
         sort_by_node(visits, sorted, counts);
+        if (by_mean) {
+            std::size_t coming = kept.size();
+            for (const Visit& v : sorted) coming += static_cast<std::size_t>(m.tree.offsets[v.node + 1] - m.tree.offsets[v.node]);
+            kept.reserve(coming);
+        }
         for (std::size_t begin = 0, end = 0; begin < sorted.size(); begin = end) {
             const Id node = sorted[begin].node;
             while (end < sorted.size() && sorted[end].node == node) ++end;
             const Offset slot = m.tree.offsets[node], children = m.tree.offsets[node + 1] - slot;
+            const bool keep = by_mean && holds_labels(m, node);
             for (Offset done = 0; done < children; done += max_block) {
                 const Offset size = std::min<Offset>(max_block, children - done);
                 const Block<Value> block(m.weights, m.weights.block_offsets[node] + done / max_block);
@@ -56,13 +69,14 @@ XTRELLIS_INLINE void batch(const Model& m, const Csr& X, Offset first, Offset la
                 const float* biases = m.weights.biases + slot + done;
                 for (std::size_t i = begin; i < end; ++i) {
                     const auto q = static_cast<std::size_t>(sorted[i].query);
-                    if (hopeless(heaps[q], sorted[i].score)) continue;
+                    if (answers[q].hopeless(sorted[i].score)) continue;
                     const Offset row = first + sorted[i].query;
                     std::copy(biases, biases + size, margins);
                     const std::uint32_t* ids = scattered.data() + (X.offsets[row] - begin_entry);
                     if (share) table.add(X[row], ids, margins);
                     else add_by_search(block, size, X[row], ids, margins);
-                    judge(m, request, slot + done, size, sorted[i].score, margins, heaps[q], [&](Scored s) { reached[q].push_back(s); });
+                    judge(m, request, slot + done, size, sorted[i].score, margins, answers[q], [&](Scored s) { reached[q].push_back(s); });
+                    if (keep) answers[q].keep(slot + done, size, margins, kept);
                     // A wide node reaches more than will stay: cut now and then, or a chunk's candidates fill the memory.
                     if (request.beam > 0 && reached[q].size() > 4 * static_cast<std::size_t>(request.beam) + 256) cut(reached[q], request.beam);
                 }
@@ -77,30 +91,33 @@ XTRELLIS_INLINE void batch(const Model& m, const Csr& X, Offset first, Offset la
         }
     }
     const auto k = static_cast<std::size_t>(request.k);
-    for (std::size_t q = 0; q < queries; ++q) write_answer(heaps[q], request.k, labels + q * k, scores + q * k);
+    for (std::size_t q = 0; q < queries; ++q) answers[q].write(m, kept, request.k, labels + q * k, scores + q * k);
 }
 
 template <class Value>
 XTRELLIS_INLINE void single(const Model& m, const SparseRow& x, const Request& request, Id* labels, float* scores) {
     thread_local std::vector<Scored> level, reached;
     thread_local std::vector<std::uint32_t> scattered;
-    thread_local TopKHeap heap;
+    thread_local Answer answer;
+    thread_local Scores kept;
+    kept.clear();
     scatter_all(x, m.weights.bits, scattered);
-    heap.reset(static_cast<std::size_t>(request.k));
+    answer.begin(m, request.k);
     float margins[max_block] = {};
     level.assign(1, {0.0f, 0});
     while (!level.empty()) {
         reached.clear();
         for (const Scored& v : level) {
-            if (hopeless(heap, v.score)) break;  // the rest of the level is no better
+            if (answer.hopeless(v.score)) break;  // the rest of the level is no better
             evaluate<Value>(m, v.label, x, scattered, margins, [&](Offset slot, Offset size) {
-                judge(m, request, slot, size, v.score, margins, heap, [&](Scored s) { reached.push_back(s); });
+                judge(m, request, slot, size, v.score, margins, answer, [&](Scored s) { reached.push_back(s); });
+                if (answer.by_mean() && holds_labels(m, v.label)) answer.keep(slot, size, margins, kept);
             });
         }
         keep_best(reached, request.beam);
         level.swap(reached);
     }
-    write_answer(heap, request.k, labels, scores);
+    answer.write(m, kept, request.k, labels, scores);
 }
 
 }  // namespace

@@ -40,11 +40,14 @@ XTRELLIS_INLINE void score_given(const Model& m, const Places& places, const Spa
         });
     }
     for (std::size_t i = 0; i < labels.size(); ++i) {
-        float best = -std::numeric_limits<float>::infinity();
-        for (Offset c = places.label_offsets[labels[i]]; c < places.label_offsets[labels[i] + 1]; ++c) {
-            best = std::max(best, score_of(places.label_slots[c]));
+        const Offset begin = places.label_offsets[labels[i]], end = places.label_offsets[labels[i] + 1];
+        float best = -std::numeric_limits<float>::infinity(), sum = 0;
+        for (Offset c = begin; c < end; ++c) {
+            const float score = score_of(places.label_slots[c]);
+            best = std::max(best, score);
+            sum += std::exp(score);
         }
-        scores[i] = std::exp(best);
+        scores[i] = m.copies == Copies::mean ? sum / static_cast<float>(end - begin) : std::exp(best);
     }
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/topk.hpp"
+#include "search/answer.hpp"
 #include "search/margins.hpp"
 
 namespace xtrellis::search {
@@ -18,31 +19,20 @@ struct Request {
     float slack = 0;  // best-first: give up what could beat the k-th label by less than this factor (logarithm)
 };
 
-inline void write_answer(TopKHeap& heap, Id k, Id* labels, float* scores) {
-    std::fill(labels, labels + k, -1);
-    std::fill(scores, scores + k, 0.0f);
-    heap.drain([&](std::size_t i, const Scored& s) {
-        labels[i] = s.label;
-        scores[i] = std::exp(s.score);
-    });
-}
-
-// Scores never grow along a path: below a node that is worse than the k-th label found there is nothing to find.
-inline bool hopeless(const TopKHeap& heap, float score) { return heap.full() && score < heap.worst().score; }
-
-// Margins of `size` children from slot `first` on become logarithms of scores: labels go to the heap, nodes to `reached`.
+// Margins of `size` children from slot `first` on become logarithms of scores: labels go to the answer, nodes to `reached`.
 template <class Reached>
-XTRELLIS_INLINE void judge(const Model& m, const Request& request, Offset first, Offset size, float score, float* margins, TopKHeap& heap,
+XTRELLIS_INLINE void judge(const Model& m, const Request& request, Offset first, Offset size, float score, float* margins, Answer& answer,
                            Reached&& reached) {
     for (Offset c = 0; c < size; ++c) margins[c] = score + log_score(m.transform, margins[c]);
     const Id* children = m.tree.children + first;
     const std::uint8_t* allowed = request.allowed ? request.allowed + first : nullptr;
     for (Offset c = 0; c < size; ++c) {
-        if (allowed && !allowed[c]) continue;
+        if (allowed && !allowed[c]) {
+            margins[c] = NAN;  // means ask again
+            continue;
+        }
         if (children[c] >= 0) reached(Scored{margins[c], children[c]});
-        else if (hopeless(heap, margins[c])) continue;
-        else if (m.copies) heap.offer_once({margins[c], ~children[c]});
-        else heap.offer({margins[c], ~children[c]});
+        else answer.offer({margins[c], ~children[c]});
     }
 }
 

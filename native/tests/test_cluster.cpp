@@ -5,6 +5,7 @@
 
 #include "check.hpp"
 #include "cluster/kmeans.hpp"
+#include "cluster/overlap.hpp"
 
 using namespace xtrellis;
 
@@ -65,7 +66,22 @@ void rounds(const Rows& rows, std::vector<Id> members, Id k, std::uint64_t key) 
 
 }  // namespace
 
+// Three labels, four rows, three clusters: counts by hand, ties by home and weight, and what is covered.
+void overlapping() {
+    const std::vector<Offset> label_offsets{0, 3, 4, 4}, m_offsets{0, 2, 4, 5, 5}, homes_at{0, 1, 2, 3}, y_offsets{0, 1, 2, 4, 4};
+    const std::vector<Id> label_rows{0, 1, 2, 2}, m_ids{0, 1, 1, 2, 1}, homes{2, 0, 0}, y_ids{0, 0, 0, 1};
+    const std::vector<float> weights{0.5f, 0.4f, 0.9f, 0.1f, 1.0f};
+    const cluster::Matches matches{m_offsets.data(), m_ids.data(), weights.data(), 3};
+    const auto found = cluster::best_clusters(label_offsets.data(), label_rows.data(), matches, homes_at.data(), homes.data(), 0, 3, 2);
+    CHECK((found.offsets == std::vector<Offset>{0, 2, 3, 3}));
+    CHECK((found.clusters == std::vector<Id>{1, 2, 1}));  // clusters 0 and 2 hold one row of label 0 each: 2 is its home
+    CHECK((found.counts == std::vector<std::int32_t>{3, 1, 1}));
+    const std::vector<Id> all_in_two{2, 2, 2};
+    CHECK(cluster::covered_pairs(y_offsets.data(), y_ids.data(), matches, homes_at.data(), all_in_two.data(), 0, 4) == 1);
+}
+
 int main() {
+    overlapping();
     Rng rng(7);
     for (const int n : {2, 17, 150, 300}) {
         for (const int copies : {1, 5, 1000}) {

@@ -30,6 +30,21 @@ def _bonsai() -> Model:
     return LinearTree(index=KMeansTree(k=100, depth=3, max_leaf=100))
 
 
+def _interpolated() -> Model:
+    from .index import InterpolatedTree
+    from .linear import LinearTree
+
+    return LinearTree(index=InterpolatedTree(), search="best-first")
+
+
+def _overlap() -> Model:
+    from .index import BalancedTree, Overlap
+    from .linear import LinearTree
+
+    # The limit keeps frequent labels' clusters, which every beam holds, from drawing all rare labels to them.
+    return LinearTree(index=BalancedTree(arity=16, max_leaf=100), overlap=Overlap(copies=2, max_cluster_size=300))
+
+
 def _one_vs_all() -> Model:
     from .index import FlatTree
     from .linear import LinearTree
@@ -53,11 +68,20 @@ def _ensemble(models: list[Model]) -> Model:
     return Ensemble(models=models)
 
 
+def _softmax_tree() -> Model:
+    from .softmax import SoftmaxTree
+
+    return SoftmaxTree()
+
+
 # Imports wait inside the functions: naming a preset must not load what other presets need.
 _PRESETS: dict[str, Callable[[], Model]] = {
     "bonsai": _bonsai,
+    "interpolated": _interpolated,
     "one-vs-all": _one_vs_all,
+    "overlap": _overlap,
     "parabel": _parabel,
+    "softmax-tree": _softmax_tree,
     "xr-linear": _xr_linear,
     "xr-linear++": _xr_linear_ranked,
 }

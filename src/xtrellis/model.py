@@ -6,12 +6,14 @@ from abc import abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from . import store
 from .checks import integer
 from .config import Configured
-from .errors import NotFittedError
+from .errors import InputError, NotFittedError
 from .store import Storable
-from .types import TopK
+from .types import Int64, TopK
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -59,3 +61,14 @@ def check_k(k: Any) -> int:
         return k
     _K("k", k)
     return int(k)
+
+
+def check_label_ids(labels: Any, n_labels: int) -> Int64:
+    """`labels` as given to predict: ids of at least one of `n_labels` labels, ascending and each once."""
+    ids = np.unique(np.asarray(labels))
+    if ids.ndim != 1 or not len(ids) or ids.dtype.kind not in "iu":
+        raise InputError("labels must be a list of at least one label id")
+    if ids[0] < 0 or ids[-1] >= n_labels:
+        bad = ids[0] if ids[0] < 0 else ids[-1]
+        raise InputError(f"labels must be ids from 0 to {n_labels - 1}; got {bad}")
+    return ids.astype(np.int64)

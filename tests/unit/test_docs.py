@@ -41,10 +41,15 @@ def test_snippets_run(
                 assert cli.run(args) == 0, f"{name}, line {line}: {command}\n{capsys.readouterr().err}"
 
 
-@pytest.mark.parametrize(
-    "cls",
-    [xt.LinearTree, xt.Reranked, xt.Ranker, xt.Ensemble, xt.BalancedTree, xt.KMeansTree, xt.GivenTree, xt.Vectorizer],
-)
+# Everything public that has parameters.
+CONFIGURED = [
+    found
+    for found in (getattr(xt, name) for name in xt.__all__)
+    if isinstance(found, type) and getattr(found, "_params", None)
+]
+
+
+@pytest.mark.parametrize("cls", CONFIGURED)
 def test_tables_of_parameters_agree(cls: type) -> None:
     section = GUIDE.partition(f"### `{cls.__name__}`\n")[2].partition("\n#")[0]
     rows = re.findall(r"^\| `(\w+)` \| `([^`]*)` \| (.*) \|$", section, re.MULTILINE)

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from xtrellis.errors import InputError, ParameterError
-from xtrellis.labels import inverse_propensity, label_frequency, propensity_constants
+from xtrellis.labels import code_frequency, inverse_propensity, label_frequency, propensity_constants
 
 
 def test_frequency_counts_rows_not_stored_zeros():
@@ -50,3 +50,42 @@ def test_refusals():
         inverse_propensity([6], 5)
     with pytest.raises(ParameterError, match="B must be"):
         inverse_propensity([1], 5, B=0)
+
+
+ROWS = np.array([[1, 1, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [0, 1, 1, 0], [0, 0, 0, 0]])
+
+
+@pytest.mark.parametrize(
+    ("kind", "weights", "expected"),
+    [
+        ("all", None, [3 / 8, 3 / 8, 2 / 8, 0]),
+        ("marginal", None, [3 / 4, 1 / 4, 0, 0]),  # labels 0 and 1 are equally frequent: the smaller id takes the row
+        ("greedy", None, [3 / 4, 1 / 4, 0, 0]),
+        ("soft", None, [9 / 16, 5 / 16, 2 / 16, 0]),
+        ("all", [0, 0, 0, 2, 1], [0, 1 / 2, 1 / 2, 0]),
+        ("marginal", [1, 1, 5, 1, 9], [7 / 8, 0, 1 / 8, 0]),
+        ("greedy", [1, 1, 5, 1, 9], [7 / 8, 1 / 8, 0, 0]),  # once rows 0 to 2 are served, labels 1 and 2 are alike
+    ],
+)
+def test_code_frequencies(kind, weights, expected):
+    assert code_frequency(ROWS, kind, row_weights=weights) == pytest.approx(expected)
+
+
+def test_focus():
+    assert code_frequency(ROWS, "soft", focus=0) == pytest.approx(code_frequency(ROWS, "all"))
+    assert code_frequency(ROWS, "soft", focus=1) == pytest.approx(code_frequency(ROWS, "marginal"))
+
+
+def test_code_frequency_refusals():
+    with pytest.raises(InputError, match="zero everywhere: no row has a label"):
+        code_frequency(np.zeros((3, 2)))
+    with pytest.raises(InputError, match="zero everywhere: no row of a weight"):
+        code_frequency(ROWS, row_weights=[0, 0, 0, 0, 1])
+    with pytest.raises(InputError, match=r"each of 5 rows; got shape \(4,\)"):
+        code_frequency(ROWS, row_weights=[1] * 4)
+    with pytest.raises(InputError, match="not negative; row 1 has -2"):
+        code_frequency(ROWS, row_weights=[1, -2, 1, 1, 1])
+    with pytest.raises(InputError, match="must be numbers"):
+        code_frequency(ROWS, row_weights=["a"] * 5)
+    with pytest.raises(ParameterError, match="kind must be one of"):
+        code_frequency(ROWS, "most")

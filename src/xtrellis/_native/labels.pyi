@@ -1,6 +1,6 @@
-"""Vectors for labels."""
+"""Vectors for labels, and which of them serve the rows."""
 
-from ..types import Float32, Int32, Int64
+from ..types import Float32, Float64, Int32, Int64
 
 def pifa(
     label_offsets: Int64,
@@ -13,3 +13,12 @@ def pifa(
     first: int,
     last: int,
 ) -> tuple[Int64, Int32, Float32]: ...
+def greedy_cover(
+    y_offsets: Int64,
+    y_labels: Int32,
+    label_offsets: Int64,
+    label_rows: Int32,
+    weights: Float64,
+    frequency: Float64,
+    served: Float64,
+) -> None: ...

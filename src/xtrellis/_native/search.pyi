@@ -8,7 +8,7 @@ class Packed:
         *,
         offsets: Int64,
         children: Int32,
-        copies: bool,
+        copies: int,
         block_offsets: Int64,
         bucket_offsets: Array,
         byte_offsets: Array,
@@ -19,6 +19,11 @@ class Packed:
         storage: int,
         bits: int,
         transform: int,
+        most_copies: int,
+        owner: Int32,
+        node_slot: Int32,
+        label_offsets: Int64,
+        label_slots: Int32,
     ) -> None: ...
 
 def batch(

@@ -14,6 +14,13 @@ from .options import Debug, Format, Json, Quiet, Read, Threads
 
 def inspect(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="A model folder or a data file.")],
+    copies: Annotated[
+        Path | None,
+        typer.Option("--copies", metavar="DATA", help="Show what the places of labels with several are for, by DATA."),
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="With --copies: write a page as well.")
+    ] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Check every byte of a model against its hashes.")] = False,
     threads: Threads = None,
     format: Format = None,
@@ -27,9 +34,17 @@ def inspect(
 
     if not path.exists():
         raise DataError("there is no such file or folder", path=path)
+    if html is not None and copies is None:
+        raise InputError("--html belongs to --copies DATA")
     found: Any
     with show.listening(quiet):
-        if is_model(path):
+        if copies is not None:
+            from .files import Source
+
+            found = _copies(path, copies, Source(format, read, threads), threads)
+            if html is not None:
+                html.write_text(found.to_html(f"{path.name}: labels in several places"), encoding="utf-8")
+        elif is_model(path):
             from .. import store
 
             found = store.describe(path, verify=verify)
@@ -44,3 +59,19 @@ def inspect(
         show.as_json(found.to_dict())
     else:
         show.result(found)
+
+
+def _copies(path: Path, data: Path, source: Any, threads: int | None) -> Any:
+    """The places of a model's labels, as the rows of a data file show them."""
+    from dataclasses import replace
+
+    from .files import align, load_tagger
+
+    tagger = load_tagger(path, threads, None)
+    report = getattr(tagger.model, "copies", None)
+    if report is None:
+        raise InputError(f"--copies needs a model with a label tree; this is a {type(tagger.model).__name__}")
+    dataset = source.read(data, "train")
+    X = dataset.X if tagger.vectorizer is None else tagger.vectorizer.transform(dataset.texts or [])
+    Y = align(dataset, tagger.label_names).Y[:, : len(tagger.label_names)]
+    return report(replace(dataset, Y=Y, label_names=tagger.label_names, excluded=None), X=X)

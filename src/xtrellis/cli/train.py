@@ -12,6 +12,7 @@ import typer
 from ..errors import ParameterError
 from . import show
 from .options import DataPath, Debug, Format, Json, Quiet, Read, Threads
+from .tradeoff import Tradeoff
 
 if TYPE_CHECKING:
     from ..data import Dataset
@@ -23,12 +24,28 @@ if TYPE_CHECKING:
 def train(
     data: DataPath,
     to: Annotated[Path, typer.Option("--to", metavar="MODEL", help="Folder to write; a model there is replaced.")],
-    preset: Annotated[str, typer.Option("--preset", help="Kind of model; a wrong name lists them all.")] = "xr-linear",
+    preset: Annotated[
+        str | None,
+        typer.Option("--preset", help="Kind of model; a wrong name lists them all. `xr-linear` if not given."),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
             "--set", metavar="KEY=VALUE", help="A parameter: `index.arity=8`, `vectorizer.ngrams=2`; repeatable."
         ),
+    ] = None,
+    tradeoff: Annotated[
+        str | None,
+        typer.Option(
+            "--tradeoff", help="How much frequent labels are nearer to the root: a number, or `auto` to choose it."
+        ),
+    ] = None,
+    max_microseconds: Annotated[
+        float | None, typer.Option("--max-microseconds", help="With `--tradeoff auto`: mean time of a query at most.")
+    ] = None,
+    max_depth: Annotated[
+        float | None,
+        typer.Option("--max-depth", help="With `--tradeoff auto`: expected depth of the best label at most."),
     ] = None,
     test: Annotated[Path | None, typer.Option("--test", metavar="DATA", help="Measure on this file.")] = None,
     holdout: Annotated[
@@ -59,7 +76,9 @@ def train(
     if holdout and test is not None:
         raise ParameterError("--holdout and --test both say what to measure on; give one of them")
     # Everything about the model is checked before the data is read, so that a typo costs no wait.
-    wanted = _Wanted(preset, settings or [], seed, threads)
+    preset = preset or ("xr-linear" if tradeoff is None else "interpolated")
+    wanted = Wanted(preset, settings or [], seed, threads)
+    chooser = Tradeoff(tradeoff, max_microseconds, max_depth, wanted, resume=resume)
     checkpoints = _Checkpoints(to, wanted.tagger(with_texts=True).model, resume)
     source = Source(format, read, threads)
     if test is None and holdout is None and has_parts(data) and "part" not in source.options:
@@ -79,7 +98,9 @@ def train(
         tagger = wanted.tagger(with_texts=dataset.texts is not None)
         say(f"training {tagger.model!r}" + (f" on the words of {tagger.vectorizer!r}" if tagger.vectorizer else ""))
         at = checkpoints.open("checkpoint", say)
-        tagger.fit_dataset(known, look=lambda X, Y: _before(say, tagger, X, Y), label_text=label_text, checkpoint=at)
+        tagger.fit_dataset(
+            known, look=lambda X, Y: _before(say, tagger, chooser, X, Y), label_text=label_text, checkpoint=at
+        )
         report = measure(tagger, unseen, say=say) if unseen is not None else None
         trained_on = known.n_rows
         if refit and known is not dataset:
@@ -107,7 +128,7 @@ def train(
     show.result(f"Saved {to} ({show.size(n_bytes)}) after {show.seconds(taken)}.")
 
 
-class _Wanted:
+class Wanted:
     """The model a command line asks for; built afresh for each training."""
 
     def __init__(self, preset: str, pairs: list[str], seed: int | None, threads: int | None) -> None:
@@ -174,9 +195,11 @@ def summary(name: str, dataset: Dataset) -> str:
     return f"{name}: {dataset.n_rows:,} rows, {dataset.n_labels:,} labels ({dataset.Y.nnz / n:.1f} a row), {what}"
 
 
-def _before(say: show.Say, tagger: Tagger, X: Csr, Y: Csr) -> None:
+def _before(say: show.Say, tagger: Tagger, chooser: Tradeoff, X: Csr, Y: Csr) -> None:
     if tagger.vectorizer is not None:
         say(f"{X.shape[1]:,} features, {X.nnz / max(X.shape[0], 1):.1f} a row")
+    if chooser.auto:
+        chooser.choose(say, tagger.model, X, Y)
     estimate = getattr(tagger.model, "estimate", None)
     if estimate is not None:
         say(estimate(X, Y))

@@ -15,7 +15,7 @@ from .data import Bench, Prepared
 from .results import Results
 
 # name -> module; imported when asked for, since some need heavy libraries
-EXPERIMENTS: dict[str, str] = {"rank": "rank"}
+EXPERIMENTS: dict[str, str] = {"disentangle": "disentangle", "rank": "rank", "tradeoff": "tradeoff"}
 
 
 def experiment(name: str) -> Experiment:

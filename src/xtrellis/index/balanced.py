@@ -20,7 +20,10 @@ from .tree import LabelTree
 
 
 class BalancedTree(Index):
-    """Every leaf holds the same number of labels, give or take one, and lies at the same depth."""
+    """Every leaf holds the same number of labels, give or take one, and lies at the same depth.
+
+    With `max_leaf=1` there are no leaves: labels themselves are the children, at two neighbouring depths.
+    """
 
     arity: int = param(
         integer(at_least=2), "children of an inner node at most; levels of two are joined, so 10 gives 8", default=16
@@ -80,4 +83,12 @@ def nested(members: Int32, cuts: list[Int64], n_labels: int) -> LabelTree:
     for depth, (above, here) in enumerate(pairwise(cuts)):
         parents.append(first[depth] + np.searchsorted(above, here[:-1], side="right") - 1)
     leaf = first[len(cuts) - 1] + np.searchsorted(cuts[-1], np.arange(len(members)), side="right") - 1
-    return LabelTree.from_parents(np.concatenate(parents), members, leaf, n_labels)
+    parent = np.concatenate(parents)
+    stays = np.concatenate([np.diff(cut) > 1 for cut in cuts])  # one label needs no node of its own
+    stays[0] = True
+    if not stays.all():
+        for _ in cuts:
+            leaf = np.where(stays[leaf], leaf, parent[leaf])
+        number = np.cumsum(stays) - 1
+        parent, leaf = np.where(parent < 0, -1, number[parent])[stays], number[leaf]
+    return LabelTree.from_parents(parent, members, leaf, n_labels)

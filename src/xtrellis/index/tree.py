@@ -156,6 +156,18 @@ class LabelTree(Storable):
         """Edges from the root to the deepest label."""
         return int(self.node_depths.max()) + 1
 
+    def expected_depth(self, frequency: Any) -> float:
+        """Mean depth of a label drawn with these frequencies (one number ≥ 0 a label, in any unit)."""
+        weights = np.asarray(frequency, np.float64)
+        if weights.shape != (self.n_labels,):
+            raise InputError(
+                f"frequency must be one number for each of {self.n_labels} labels; got shape {weights.shape}"
+            )
+        if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+            raise InputError("frequency must be finite, not negative, and above zero for some label")
+        weights = weights / weights.max()
+        return float(weights @ self.label_depths / weights.sum())
+
     def levels(self) -> list[Int32]:
         """Node numbers by depth."""
         edges = np.searchsorted(self.node_depths, np.arange(self.depth + 1))

@@ -1,7 +1,17 @@
 """What is known of labels before any model: how often they occur, what their rows look like, how likely one is seen."""
 
-from .frequency import label_frequency
+from .entangle import entangle, fuse
+from .frequency import FREQUENCIES, code_frequency, label_frequency
 from .propensity import inverse_propensity, propensity_constants
 from .space import LabelSpace
 
-__all__ = ["LabelSpace", "inverse_propensity", "label_frequency", "propensity_constants"]
+__all__ = [
+    "FREQUENCIES",
+    "LabelSpace",
+    "code_frequency",
+    "entangle",
+    "fuse",
+    "inverse_propensity",
+    "label_frequency",
+    "propensity_constants",
+]

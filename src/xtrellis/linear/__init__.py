@@ -1,6 +1,7 @@
 """Sparse linear classifiers over label trees."""
 
 from .checkpoint import discard as discard_checkpoint
+from .copies import CopiesReport, copies_report
 from .estimate import Estimate
 from .explanation import Explanation, Path, Push, Step
 from .model import LinearTree
@@ -8,6 +9,7 @@ from .packed import PackedTree
 from .pecos import import_pecos
 
 __all__ = [
+    "CopiesReport",
     "Estimate",
     "Explanation",
     "LinearTree",
@@ -15,6 +17,7 @@ __all__ = [
     "Path",
     "Push",
     "Step",
+    "copies_report",
     "discard_checkpoint",
     "import_pecos",
 ]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 LIST = "checkpoint.json"
 FORMAT = "xtrellis-checkpoint"
-_OURS = re.compile(r"(tree\d+(\.nodes\d+to\d+)?\.safetensors|checkpoint\.json)(\.tmp)?")
+_OURS = re.compile(r"(tree\d+(\.overlap|(\.round\d+)?\.nodes\d+to\d+)?\.safetensors|checkpoint\.json)(\.tmp)?")
 
 
 def fingerprint(params: Mapping[str, Any], matrices: Mapping[str, Csr | None]) -> dict[str, Any]:

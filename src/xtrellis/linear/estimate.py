@@ -8,14 +8,14 @@ The memory of the interpreter and of whatever else the process holds is not part
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import size_text
-from ..index import Index
+from ..index import Index, Overlap
 from ..labels import LabelSpace
 from ..parallel import thread_count
 from ..types import Csr, Int32, Int64
@@ -97,13 +97,19 @@ class Habits(Protocol):
     n_trees: int
     storage: str
     threads: int | None
+    overlap: Overlap | None
 
 
 def estimate(X: Csr, Y: Csr, habits: Habits, own_features: Csr | None = None) -> Estimate:
     """From the data, the features that labels may have themselves, and the shape that the index will give its tree."""
     n_rows, n_features, n_labels = int(X.shape[0]), int(X.shape[1]), int(Y.shape[1])
     levels = expected_shape(habits.index, LabelSpace(X, Y))
-    labels_a_row, nonzeros_a_row = np.diff(Y.indptr), X.nnz / max(1, n_rows)
+    copies = 1
+    if habits.overlap is not None and len(levels) > 1:
+        copies = min(habits.overlap.copies, max(1, sum(level.nodes for level in levels if level.labels)))
+        levels = [replace(level, labels=level.labels * copies) for level in levels]
+    # Each place of a label is a classifier, and leads the label's rows to one more cluster.
+    labels_a_row, nonzeros_a_row = copies * np.diff(Y.indptr), X.nnz / max(1, n_rows)
     curve = _FeatureCurve(X)
     label_features = _label_features(X, Y)
     kept_share = KEPT * (0.1 / habits.prune) ** 0.7 if habits.prune else math.inf
@@ -141,6 +147,8 @@ def estimate(X: Csr, Y: Csr, habits: Habits, own_features: Csr | None = None) ->
     segment = one_model * min(1.0, 2 * MAX_SEGMENT / n_classifiers)  # one begins before the last has ended
     threads = thread_count(habits.threads)
     beams = 16 * n_rows * habits.negative_beam if habits.negatives != "teacher" else 0
+    if habits.overlap is not None:  # clusters held by rows, gathered over levels and sorted; labels × rows
+        beams = max(beams, 64 * n_rows * habits.overlap.beam + 8 * int(Y.nnz))
     return Estimate(
         rows=n_rows,
         features=n_features,

@@ -69,6 +69,7 @@ def _explain(
         rank=_rank(scores, label, found) if found[label] else None,
         n_found=int(found.sum()),
         paths=tuple(paths),
+        merge=trees[0].merge,
     )
 
 
@@ -130,6 +131,18 @@ def log_score(transform: str, margin: Float64) -> Float64:
     return cast(Float64, -(gap**3) if transform == "l3-hinge" else -(gap**2))
 
 
+def merged(tree: PackedTree, labels: NDArray[Any], logs: Float64) -> Float64:
+    """The logarithm of each label's score from those of the places where it was found; -inf if there is none."""
+    best = np.full(tree.tree.n_labels, -np.inf)
+    np.maximum.at(best, labels, logs)
+    if tree.merge != "mean" or not tree.tree.has_copies:
+        return best
+    total = np.bincount(labels, np.exp(logs - best[labels]), minlength=len(best))
+    found = np.isfinite(best)
+    best[found] += np.log(total[found] / np.bincount(labels, minlength=len(best))[found])
+    return best
+
+
 # ── the beam ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -149,7 +162,7 @@ class Walk:
     @classmethod
     def of(cls, tree: PackedTree, row: Csr, beam: int | None) -> Walk:
         """Level by level, the best `beam` nodes stay; ties go to the smaller node."""
-        found = np.full(tree.tree.n_labels, -np.inf)
+        places: list[tuple[NDArray[Any], Float64]] = []
         ranks: dict[int, tuple[int, int]] = {}
         kept = {0}
         level = [(0.0, 0)]
@@ -159,13 +172,14 @@ class Walk:
                 children = tree.tree.children[tree.tree.offsets[node] : tree.tree.offsets[node + 1]]
                 total = so_far + log_score(tree.transform, margins(tree, node, row))
                 is_label = children < 0
-                np.maximum.at(found, ~children[is_label], total[is_label])
+                places.append((~children[is_label], total[is_label]))
                 candidates += zip((-total[~is_label]).tolist(), children[~is_label].tolist(), strict=True)
             candidates.sort()
             ranks |= {node: (i + 1, len(candidates)) for i, (_, node) in enumerate(candidates)}
             level = [(-cost, node) for cost, node in candidates[:beam]]
             kept |= {node for _, node in level}
-        return cls(ranks, frozenset(kept), found)
+        labels, totals = (np.concatenate(column) for column in zip(*places, strict=True))
+        return cls(ranks, frozenset(kept), merged(tree, labels, totals))
 
 
 def _rank(scores: Float64, label: int, found: NDArray[np.bool_]) -> int:

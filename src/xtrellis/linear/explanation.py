@@ -108,10 +108,11 @@ class Explanation:
     n_trees: int
     beam: int | None
     search: str  # how the model searches; with the same beam all ways find the same
-    score: float  # what `predict` answers: the best path of each tree, averaged; 0 if it is reached in none
+    score: float  # what `predict` answers: a tree's paths merged, averaged over trees; 0 if it is reached in none
     rank: int | None  # among all labels that search finds; None if it does not find this one
     n_found: int
     paths: tuple[Path, ...]  # tree by tree, the path that counts first
+    merge: str = "max"  # of several reached paths in one tree, the best counts, or their mean
 
     @property
     def reached(self) -> bool:
@@ -120,27 +121,33 @@ class Explanation:
 
     @property
     def deciding(self) -> tuple[Path, ...]:
-        """The path that counts in each tree: the best one reached, or the best one if none was."""
-        seen: dict[int, Path] = {}
+        """The paths that count in each tree: the best one reached (or all reached, where their mean counts), or the
+        best one if none was."""
+        seen: dict[int, list[Path]] = {}
         for path in self.paths:
-            seen.setdefault(path.tree, path)
-        return tuple(seen.values())
+            mine = seen.setdefault(path.tree, [])
+            if not mine or (self.merge == "mean" and path.reached):
+                mine.append(path)
+        return tuple(path for mine in seen.values() for path in mine)
 
     @property
     def open_score(self) -> float:
         """The score if the beam left nothing out."""
-        best: dict[int, float] = {}
+        scores: dict[int, list[float]] = {}
         for path in self.paths:
-            best[path.tree] = max(best.get(path.tree, 0.0), path.score)
-        return sum(best.values()) / self.n_trees
+            scores.setdefault(path.tree, []).append(path.score)
+        merged = [sum(s) / len(s) if self.merge == "mean" else max(s) for s in scores.values()]
+        return sum(merged) / self.n_trees
 
     def pushes(self) -> dict[int, float]:
-        """What each feature added to the margins of the deciding paths, summed along a path, averaged over trees."""
+        """What each feature added to the margins of the deciding paths, summed along a path, averaged over paths."""
         total: dict[int, float] = {}
-        for path in self.deciding:
+        deciding = self.deciding
+        for path in deciding:
+            share = self.n_trees * sum(other.tree == path.tree for other in deciding)
             for step in path.steps:
                 for push in step.pushes:
-                    total[push.feature] = total.get(push.feature, 0.0) + push.contribution / self.n_trees
+                    total[push.feature] = total.get(push.feature, 0.0) + push.contribution / share
         return dict(sorted(total.items(), key=lambda item: (-abs(item[1]), item[0])))
 
     def to_dict(self, label_names: Names | None = None, feature_names: Names | None = None) -> dict[str, Any]:
@@ -153,6 +160,7 @@ class Explanation:
             "n_found": self.n_found,
             "reached": self.reached,
             "open_score": self.open_score,
+            "merge": self.merge,
             "search": self.search,
             "beam": self.beam,
             "paths": [path.to_dict(label_names, feature_names) for path in self.paths],

@@ -10,15 +10,17 @@ from .. import progress
 from ..checks import n_bytes
 from ..errors import StoreError
 from ..index import LabelTree
+from ..index.overlap import Round
 from ..labels import LabelSpace
 from ..rng import key
 from ..types import Csr
 from .checkpoint import Checkpoint, discard, fingerprint
 from .effort import Effort
 from .memory import give_back
+from .overlapping import overlapped, require_even
 from .packed import PackedTree
 from .plan import Plan, plan
-from .segments import IN_MEMORY
+from .segments import IN_MEMORY, Segment
 from .shelf import NO_SHELF, DiskShelf
 from .training import Trainer
 
@@ -30,8 +32,8 @@ FREE = ("beam", "memory_limit", "search", "slack", "threads")  # parameters that
 
 def fit_trees(
     model: LinearTree, X: Csr, Y: Csr, label_features: Csr | None, checkpoint: str | os.PathLike[str] | None
-) -> tuple[PackedTree, ...]:
-    """The trained trees of a model; the model itself is not touched."""
+) -> tuple[tuple[PackedTree, ...], tuple[tuple[Round, ...], ...]]:
+    """The trained trees of a model, and the rounds of overlapping of each; the model itself is not touched."""
     how = Plan()
     if model.memory_limit is not None:
         how = plan(model.estimate(X, Y, label_features=label_features), n_bytes(model.memory_limit))
@@ -47,21 +49,35 @@ def fit_trees(
         # All trees first: their label vectors are large and must be gone before classifiers take their place.
         trees = _build(model, X, Y, label_features, seeds, saved)
         give_back()
-        packed, effort = [], Effort()
+        packed, history, effort = [], [], Effort()
         for i, (tree, seed) in enumerate(zip(trees, seeds, strict=True)):
-            shelf = saved.shelf(f"tree{i}.", mapped=how.spill) if saved else disk or NO_SHELF
-            trainer = Trainer(
-                X, Y, tree, model.solver(), model.negative_rows(),
-                storage=model.storage, seed=seed, threads=model.threads, room=how.room, shelf=shelf, effort=effort,
-            )  # fmt: skip
+
+            def make(tree: LabelTree, stage: str, i: int = i, seed: int = seed) -> Trainer:
+                shelf = saved.shelf(f"tree{i}.{stage}", mapped=how.spill) if saved else disk or NO_SHELF
+                return Trainer(
+                    X, Y, tree, model.solver(), model.negative_rows(),
+                    storage=model.storage, seed=seed, threads=model.threads, room=how.room, shelf=shelf, effort=effort,
+                )  # fmt: skip
+
+            rounds: list[Round] = []
+            matcher: list[Segment] = []
+            if model.overlap is not None:
+                if not model.overlap.update:
+                    require_even(tree)
+                tree, rounds, matcher = overlapped(
+                    X, Y, tree, model.overlap, make, seed=seed, saved=saved, name=f"tree{i}."
+                )
+                give_back()
+            history.append(tuple(rounds))
             packed.append(PackedTree.join(
-                tree, trainer.train(), int(X.shape[1]),
+                tree, make(tree, "").train(matcher), int(X.shape[1]),
                 transform=model.transform, storage=model.storage, room=disk or IN_MEMORY,
+                merge="max" if model.overlap is None else model.overlap.merge,
             ))  # fmt: skip
     effort.tell(max_epochs=model.max_epochs, tolerance=model.tolerance)
     if checkpoint is not None:
         discard(checkpoint)
-    return tuple(packed)
+    return tuple(packed), tuple(history)
 
 
 def _build(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,19 +13,23 @@ import numpy as np
 from ..arrays import as_features, as_labels, as_pairs, as_rows
 from ..checks import choice, flag, integer, number, part, size
 from ..config import param, same
+from ..data import Dataset
 from ..errors import InputError, ParameterError, StoreError
-from ..index import BalancedTree, Index, LabelTree
-from ..model import Model, check_k
+from ..index import BalancedTree, Index, LabelTree, Overlap
+from ..index.overlap import Round
+from ..model import Model, check_k, check_label_ids
 from ..store import State, Storable
-from ..types import Csr, Int64, TopK
+from ..types import Csr, TopK
+from .copies import CopiesReport, copies_report
 from .ensemble import search
 from .estimate import Estimate, estimate
 from .explain import explain
 from .explanation import Explanation
 from .fitting import fit_trees
+from .overlapping import read_round
 from .packed import STORAGES, TRANSFORMS, PackedTree
 from .routes import NEGATIVES
-from .search import SEARCHES, SearchSettings, score_given
+from .search import SEARCHES, SearchSettings, count_nodes, score_given
 from .training import LOSSES, Negatives, SolverSettings
 
 if TYPE_CHECKING:
@@ -44,6 +49,9 @@ class LinearTree(Model):
     """
 
     index: Index = param(part(Index), "builds the label tree", default=BalancedTree())
+    overlap: Overlap | None = param(
+        part(Overlap, or_none=True), "lets labels sit in several clusters; None for one each", default=None
+    )
     loss: str = param(choice(*LOSSES), "what a classifier minimises, with L2 regularisation", default="squared-hinge")
     cost: float = param(number(above=0), "weight of the loss against the regulariser (C)", default=1.0)
     positive_weight: float = param(
@@ -88,6 +96,7 @@ class LinearTree(Model):
     )
 
     _trees: tuple[PackedTree, ...] = ()
+    _rounds: tuple[tuple[Round, ...], ...] = ()
     _trained_with: Mapping[str, Any] | None = None  # the parameters of the last fit
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -119,6 +128,12 @@ class LinearTree(Model):
         return self.trees[0].tree
 
     @property
+    def overlap_rounds(self) -> tuple[tuple[Round, ...], ...]:
+        """What overlapping did, tree by tree and round by round; empty without it."""
+        self._require_fitted()
+        return self._rounds
+
+    @property
     def n_labels(self) -> int:
         """How many labels the fitted model knows."""
         return self.tree.n_labels
@@ -134,7 +149,7 @@ class LinearTree(Model):
         X, Y = self._door(X, Y)
         if label_features is not None:
             label_features = as_features(label_features, name="label features")
-        self._trees = fit_trees(self, X, Y, label_features, checkpoint)
+        self._trees, self._rounds = fit_trees(self, X, Y, label_features, checkpoint)
         self._trained_with = self._snapshot()
         return self
 
@@ -180,8 +195,14 @@ class LinearTree(Model):
         trees, k = self.trees, check_k(k)
         rows = as_rows(X, n_features=trees[0].n_features)
         settings = SearchSettings(self.search, self.beam or 0, self.slack)
-        wanted = None if labels is None else self._check_labels(labels)
+        wanted = None if labels is None else check_label_ids(labels, self.n_labels)
         return search(trees, rows, k, settings, labels=wanted, threads=self.threads)
+
+    def count_nodes(self, X: Any, k: int = 10) -> float:
+        """How many nodes a single query looks into: the mean over rows. What its time grows with."""
+        trees, k = self.trees, min(check_k(k), self.n_labels)
+        rows = as_rows(X, n_features=trees[0].n_features)
+        return count_nodes(trees, rows, k, SearchSettings(self.search, self.beam or 0, self.slack))
 
     def score(self, X: Any, labels: Any) -> Csr:
         """Scores of given labels: `labels` is n×L, its stored entries say which labels of each row to score."""
@@ -189,19 +210,11 @@ class LinearTree(Model):
         wanted = as_pairs(labels, n_rows=rows.shape[0], n_labels=self.n_labels)
         return score_given(self.trees, rows, wanted, threads=self.threads)
 
-    def _check_labels(self, labels: Any) -> Int64:
-        ids = np.unique(np.asarray(labels))
-        if ids.ndim != 1 or not len(ids) or ids.dtype.kind not in "iu":
-            raise InputError("labels must be a list of at least one label id")
-        if ids[0] < 0 or ids[-1] >= self.n_labels:
-            bad = ids[0] if ids[0] < 0 else ids[-1]
-            raise InputError(f"labels must be ids from 0 to {self.n_labels - 1}; got {bad}")
-        return ids.astype(np.int64)
-
     def stored_as(self, storage: str) -> Self:
         """A copy of the fitted model with its weights kept as `float32`, `float16` or `int8`."""
         other = self.clone().set_params(storage=storage)
         other._trees = tuple(tree.stored_as(storage) for tree in self.trees)
+        other._rounds = self._rounds
         other._trained_with = self._trained_with
         return other
 
@@ -217,6 +230,15 @@ class LinearTree(Model):
         counts = None if label_counts is None else np.asarray(label_counts)
         return explain(trees, x, int(label), beam=self.beam, search=self.search, label_counts=counts)
 
+    def copies(self, dataset: Dataset, *, X: Any = None, tree: int = 0, **options: Any) -> CopiesReport:
+        """Which rows of `dataset` each place of a label wins (`linear.copies_report` has the options).
+
+        Labels are in the model's numbering; `X` are the rows' features if the data set has only texts.
+        """
+        packed = self.trees[tree]
+        rows = as_rows(dataset.X if X is None else X, n_features=packed.n_features)
+        return copies_report(packed, rows, dataset, threads=self.threads, **options)
+
     def to_state(self) -> State:
         """For the store; refuses parameters that the trees were not made with."""
         for name in self._params:
@@ -229,7 +251,10 @@ class LinearTree(Model):
                     f"says: fit again, or set it back"
                 )
         parts: dict[str, Storable] = {f"tree{i}": tree for i, tree in enumerate(self.trees)}
-        return State(meta={"n_trees": len(self.trees)}, parts=parts)
+        meta: dict[str, Any] = {"n_trees": len(self.trees)}
+        if any(self._rounds):
+            meta["overlap_rounds"] = [[asdict(told) for told in rounds] for rounds in self._rounds]
+        return State(meta=meta, parts=parts)
 
     @classmethod
     def from_state(cls, params: Mapping[str, Any], state: State) -> Self:
@@ -243,6 +268,10 @@ class LinearTree(Model):
             raise StoreError("the parts of a LinearTree must be PackedTrees")
         if len({(tree.n_features, tree.tree.n_labels) for tree in packed}) != 1:
             raise StoreError("the trees of a LinearTree must agree in their numbers of features and labels")
+        rounds = state.meta.get("overlap_rounds", [])
+        if not isinstance(rounds, list) or not all(isinstance(tree, list) for tree in rounds):
+            raise StoreError("overlap_rounds must be a list for each tree")
+        model._rounds = tuple(tuple(read_round(told) for told in tree) for tree in rounds)
         model._trees = packed
         model._trained_with = model._snapshot()
         return model

@@ -22,6 +22,13 @@ from .segments import DTYPES, IN_MEMORY, MAX_BLOCK, PADDING, Room, Segment, chec
 
 TRANSFORMS = {"l2-hinge": 0, "l3-hinge": 1, "sigmoid": 2}
 STORAGES = {"float32": 0, "float16": 1, "int8": 2}
+MERGES = {"max": 1, "mean": 2}  # what a label scores that search finds in several places
+
+_NOTHING = np.zeros(0, np.int32)
+NO_PLACES: Mapping[str, Any] = {  # search need not know where labels sit unless it averages over places
+    "copies": 0, "most_copies": 1, "owner": _NOTHING, "node_slot": _NOTHING,
+    "label_offsets": np.zeros(0, np.int64), "label_slots": _NOTHING,
+}  # fmt: skip
 LAYOUT = 2  # of the bytes in a block (native/search/model.hpp); a model with another one would give wrong answers
 
 # A block in plain form: features ascending, where each one's entries begin (and one end), children, weights.
@@ -44,23 +51,41 @@ class PackedTree(Storable):
     """A label tree and its weights, ready for search."""
 
     def __init__(
-        self, tree: LabelTree, arrays: dict[str, Array], n_features: int, *, transform: str, storage: str
+        self,
+        tree: LabelTree,
+        arrays: dict[str, Array],
+        n_features: int,
+        *,
+        transform: str,
+        storage: str,
+        merge: str = "max",
     ) -> None:
         self.tree, self.arrays, self.n_features = tree, arrays, n_features
-        self.transform, self.storage = transform, storage
+        self.transform, self.storage, self.merge = transform, storage, merge
         self.bits = key_bits(n_features)
         self.blocks = block_offsets(tree)
         check_weights(arrays, self.n_blocks, tree.n_slots, self.bits, padding=PADDING)
         self.native = native.Packed(
             offsets=tree.offsets,
             children=tree.children,
-            copies=tree.has_copies,
             block_offsets=self.blocks,
             storage=STORAGES[storage],
             bits=self.bits,
             transform=TRANSFORMS[transform],
-            **{name: arrays[name] for name in DTYPES},
+            **{**self._places(), **{name: arrays[name] for name in DTYPES}},
         )
+
+    def _places(self) -> Mapping[str, Any]:
+        tree = self.tree
+        if not tree.has_copies:
+            return NO_PLACES
+        if self.merge != "mean":
+            return {**NO_PLACES, "copies": MERGES[self.merge]}
+        offsets, slots = tree.label_slots
+        return {
+            "copies": MERGES["mean"], "most_copies": int(np.diff(offsets).max()),
+            "owner": tree.owner, "node_slot": tree.node_slot, "label_offsets": offsets, "label_slots": slots,
+        }  # fmt: skip
 
     @classmethod
     def pack(
@@ -72,6 +97,7 @@ class PackedTree(Storable):
         *,
         transform: str = "l3-hinge",
         storage: str = "float32",
+        merge: str = "max",
         threads: int | None = None,
     ) -> PackedTree:
         """Pack plain blocks, given in the order of the nodes; `biases` has one a slot."""
@@ -84,7 +110,7 @@ class PackedTree(Storable):
         for i, content in enumerate(packed):  # all slots' biases are known already: the first block brings them
             content.append(biases if i == 0 else biases[:0])
         segments = [Segment.of_blocks(0, tree.n_nodes, packed)]
-        return cls.join(tree, segments, n_features, transform=transform, storage=storage)
+        return cls.join(tree, segments, n_features, transform=transform, storage=storage, merge=merge)
 
     @classmethod
     def join(
@@ -95,11 +121,12 @@ class PackedTree(Storable):
         *,
         transform: str,
         storage: str,
+        merge: str = "max",
         room: Room = IN_MEMORY,
     ) -> PackedTree:
         """Join the segments of all nodes, in their order; they are emptied. `room` says where the arrays go."""
         arrays = Segment.join(segments, room, consume=True).arrays
-        return cls(tree, arrays, n_features, transform=transform, storage=storage)
+        return cls(tree, arrays, n_features, transform=transform, storage=storage, merge=merge)
 
     def block(self, number: int) -> PlainBlock:
         """A block in plain form."""
@@ -111,11 +138,16 @@ class PackedTree(Storable):
         """The same tree with its weights in another form: float32, float16 or int8."""
         blocks = [self.block(b) for b in range(self.n_blocks)]
         biases = np.asarray(self.arrays["biases"])
-        return PackedTree.pack(self.tree, blocks, biases, self.n_features, transform=self.transform, storage=storage)
+        return PackedTree.pack(
+            self.tree, blocks, biases, self.n_features,
+            transform=self.transform, storage=storage, merge=self.merge,
+        )  # fmt: skip
 
     def scored_by(self, transform: str) -> PackedTree:
         """The same tree and weights; margins become scores in another way."""
-        return PackedTree(self.tree, self.arrays, self.n_features, transform=transform, storage=self.storage)
+        return PackedTree(
+            self.tree, self.arrays, self.n_features, transform=transform, storage=self.storage, merge=self.merge
+        )
 
     @property
     def n_blocks(self) -> int:
@@ -130,6 +162,8 @@ class PackedTree(Storable):
     def to_state(self) -> State:
         """For the store."""
         meta = {"n_features": self.n_features, "transform": self.transform, "storage": self.storage, "layout": LAYOUT}
+        if self.tree.has_copies:
+            meta["merge"] = self.merge
         return State(meta=meta, arrays=dict(self.arrays), parts={"tree": self.tree})
 
     @classmethod
@@ -137,6 +171,7 @@ class PackedTree(Storable):
         """From the store."""
         tree, n_features = state.parts["tree"], state.meta["n_features"]
         transform, storage = state.meta["transform"], state.meta["storage"]
+        merge = state.meta.get("merge", "max")
         if not isinstance(tree, LabelTree):
             raise StoreError("a PackedTree needs a part 'tree' that is a LabelTree")
         if not isinstance(n_features, int) or not 0 <= n_features < 2**31:
@@ -144,7 +179,8 @@ class PackedTree(Storable):
         if state.meta.get("layout") != LAYOUT:
             found = state.meta.get("layout")
             raise StoreError(f"the weights have layout {found!r}, this version reads {LAYOUT}: train the model again")
-        for name, value, known in (("transform", transform, TRANSFORMS), ("storage", storage, STORAGES)):
-            if value not in known:
+        choices = (("transform", transform, TRANSFORMS), ("storage", storage, STORAGES), ("merge", merge, MERGES))
+        for name, value, known in choices:
+            if not isinstance(value, str) or value not in known:
                 raise StoreError(f"{name} must be one of {', '.join(known)}; got {value!r}")
-        return cls(tree, state.arrays, n_features, transform=transform, storage=storage)
+        return cls(tree, state.arrays, n_features, transform=transform, storage=storage, merge=merge)

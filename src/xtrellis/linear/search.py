@@ -18,6 +18,7 @@ from .packed import PackedTree
 SEARCHES = ("beam", "best-first")
 CHUNK = 16384  # rows that share the walk over a level's nodes: more share better, fewer keep memory small
 MOST_VISITS = 1 << 25  # nodes that a chunk of rows may hold at once, 32 bytes each
+MOST_SCORES = 1 << 25  # scores that a chunk of rows may keep at once, 4 bytes each
 FEW = 16  # rows that are searched one by one
 EVERYTHING: UInt8 = np.zeros(0, np.uint8)  # no slot is closed
 
@@ -73,8 +74,26 @@ def search_tree(
             )
 
         width = min(settings.beam or tree.tree.n_nodes, tree.tree.n_nodes)
-        _by_rows(batch, n, max(64, min(CHUNK, MOST_VISITS // width)), threads)
+        chunk = min(CHUNK, MOST_VISITS // width)
+        if tree.tree.has_copies and tree.merge == "mean":  # the scores of all labels looked at are kept meanwhile
+            looked_at = width * -(-tree.tree.n_slots // tree.tree.n_nodes)
+            chunk = min(chunk, MOST_SCORES // looked_at)
+        _by_rows(batch, n, max(64, chunk), threads)
     return TopK(found, scores, tree.tree.n_labels)
+
+
+def count_nodes(trees: Sequence[PackedTree], X: Rows, k: int, settings: SearchSettings) -> float:
+    """Nodes that best-first search (under the beam, if there is one) looks into: the mean a row, of all trees."""
+    n = X.shape[0]
+    found, scores = np.empty((n, k), np.int32), np.empty((n, k), np.float32)
+    slack = -np.log1p(-settings.slack) if settings.slack < 1 else np.inf
+    total = sum(
+        native.best_first(
+            tree.native, X.indptr, X.indices, X.data, X.shape[1], 0, n, settings.beam, slack, EVERYTHING, found, scores
+        )
+        for tree in trees
+    )
+    return float(total) / max(n, 1)
 
 
 def score_given(trees: Sequence[PackedTree], X: Rows, wanted: Csr, *, threads: int | None = None) -> Csr:

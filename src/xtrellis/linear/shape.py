@@ -8,11 +8,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..index import BalancedTree, FlatTree, GivenTree, Index, KMeansTree, LabelTree
+from ..index import BalancedTree, FlatTree, GivenTree, HuffmanTree, Index, InterpolatedTree, KMeansTree, LabelTree
 from ..index.balanced import level_depths
 from ..labels import LabelSpace
 
 ARITY, LEAF = 16, 100  # of a builder that nothing is known about
+QUICK = (FlatTree, GivenTree, HuffmanTree)  # builders that do not look at what the rows look like
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Level:
 def expected_shape(index: Index, labels: LabelSpace) -> list[Level]:
     """Level by level: exact where the data has no say, near for balanced trees, a guess for others."""
     n_labels = labels.n_labels
-    if isinstance(index, (FlatTree, GivenTree)):  # quick, and the same for any data
+    if isinstance(index, QUICK):
         return shape_of(index.build(labels, seed=0))
     if isinstance(index, KMeansTree):
         return _unbalanced(n_labels, index.k, index.depth, index.max_leaf)
@@ -43,7 +44,8 @@ def expected_shape(index: Index, labels: LabelSpace) -> list[Level]:
 
 def needs_vectors(index: Index) -> bool:
     """False for builders that do not look at the labels' vectors, so that those are never made."""
-    return not isinstance(index, (FlatTree, GivenTree))
+    by_frequency = isinstance(index, InterpolatedTree) and math.isinf(index.tradeoff)
+    return not (by_frequency or isinstance(index, QUICK))
 
 
 def shape_of(tree: LabelTree) -> list[Level]:
@@ -65,6 +67,8 @@ def _count(index: Index, name: str, least: int, otherwise: int) -> int:
 def _balanced(n_labels: int, arity: int, max_leaf: int) -> list[Level]:
     bits = max(0, math.ceil(math.log2(n_labels / max_leaf)))
     nodes = [min(n_labels, 2**depth) for depth in level_depths(bits, arity)]
+    if max_leaf == 1 and len(nodes) > 1:  # single labels have no nodes
+        nodes.pop()
     return [Level(here, below, 0) for here, below in pairwise(nodes)] + [Level(nodes[-1], 0, n_labels)]
 
 

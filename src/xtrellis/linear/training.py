@@ -107,21 +107,32 @@ class Trainer:
         self.levels = cuts(tree)
         self._row_lengths: Int64 = np.diff(X.indptr)
         self._finished: dict[int, Segment] = {}
+        self._only_nodes = False
         self.effort = Effort() if effort is None else effort
 
-    def train(self) -> list[Segment]:
-        """All segments, in the order of the nodes."""
-        every = range(len(self.levels))
-        with progress.step("training classifiers", total=self.tree.n_slots, unit="classifiers") as advance:
+    def train(self, known: Sequence[Segment] = ()) -> list[Segment]:
+        """All segments, in the order of the nodes; `known` ones are taken as they are."""
+        self._finished = {segment.first: segment for segment in known}
+        return self._levels(len(self.levels))
+
+    def train_matcher(self) -> list[Segment]:
+        """The segments of all levels but the last, with classifiers for nodes only: enough to lead rows to clusters."""
+        self._only_nodes = True
+        return self._levels(len(self.levels) - 1)
+
+    def _levels(self, count: int) -> list[Segment]:
+        every = range(count)
+        total = int(self.tree.offsets[self.levels[count - 1][-1][1]]) if count else 0
+        with progress.step("training classifiers", total=total, unit="classifiers") as advance:
             if self.negatives.scheme == "teacher":
                 self._run(every, None, advance)
             else:
                 reached = Beams.at_root(int(self.X.shape[0]))
                 for level in every:
                     self._run([level], reached, advance)
-                    if level + 1 < len(self.levels):
+                    if level + 1 < count:
                         reached = self._descend(reached, level)
-        return [self._finished[first] for runs in self.levels for first, _ in runs]
+        return [self._finished[first] for runs in self.levels[:count] for first, _ in runs]
 
     def _descend(self, reached: Beams, level: int) -> Beams:
         trained = [self._finished[first] for first, _ in self.levels[level]]
@@ -147,6 +158,9 @@ class Trainer:
         """Drawn one by one: a segment's rows are routed only when its first task is about to begin."""
         for level in levels:
             for first, last in self.levels[level]:
+                if first in self._finished:
+                    advance(int(self.tree.offsets[last] - self.tree.offsets[first]))
+                    continue
                 stored = self.shelf.get(_name(first, last))
                 if stored is not None:
                     self._check(first, last, stored)
@@ -195,6 +209,8 @@ class Trainer:
         if routes is None:
             raise RuntimeError("a task must not begin after its segment has ended")
         begin, end = routes.span(task.node)
+        if self._only_nodes and not self._leads_on(task):
+            end = begin  # no rows: classifiers without weights
         features, starts, children, weights, biases, epochs, converged = native.train(
             X.indptr, X.indices, X.data, X.shape[1],
             routes.rows[begin:end], routes.positive_offsets[begin : end + 1], routes.positives,
@@ -213,6 +229,10 @@ class Trainer:
         """A block from its stripes."""
         whole = join([(features, starts, children, weights) for features, starts, children, weights, _ in stripes])
         return [*pack_block(whole, self.storage, self._bits), np.concatenate([biases for *_, biases in stripes])]
+
+    def _leads_on(self, task: Task) -> bool:
+        slot = int(self.tree.offsets[task.node]) + task.first
+        return bool((self.tree.children[slot : slot + task.count] >= 0).any())
 
     def _keep(self, task: Task, block: list[Array]) -> None:
         work = task.work

@@ -98,7 +98,9 @@ class Description:
             arrays.add_column(column, overflow="fold")
         arrays.add_column("size", justify="right")
         for info in self.manifest.root.walk():
-            objects.add_row(Text(info.name), Text(info.class_name), Text(_pairs(info.params)), Text(_pairs(info.meta)))
+            objects.add_row(
+                Text(info.name), Text(info.class_name), Text(_pairs(info.params)), Text(_pairs(info.meta, 600))
+            )
             for name, a in info.arrays.items():
                 shape = "×".join(map(str, a.shape)) or "scalar"
                 arrays.add_row(Text(info.file or ""), Text(name), Text(a.dtype), Text(shape), Text(_bytes(a.nbytes)))
@@ -118,12 +120,12 @@ def describe(path: str | os.PathLike[str], verify: bool = False) -> Description:
     return with_folder(path, look)
 
 
-def _pairs(values: dict[str, Any]) -> str:
+def _pairs(values: dict[str, Any], longest: int = 60) -> str:
     def show(value: Any) -> str:
         if isinstance(value, dict) and set(value) == {"class", "params"} and isinstance(value["params"], dict):
             return f"{value['class']}({_pairs(value['params'])})"
         written = value if isinstance(value, str) else dump(value).decode()
-        return written if len(written) <= 60 else written[:57] + "…"
+        return written if len(written) <= longest else written[: longest - 3] + "…"
 
     return ", ".join(f"{name}={show(value)}" for name, value in values.items())
 

@@ -14,8 +14,10 @@ CLASSES = {
     "Ensemble": "xtrellis.rank:Ensemble",
     "LabelTree": "xtrellis.index:LabelTree",
     "LinearTree": "xtrellis.linear:LinearTree",
+    "Network": "xtrellis.softmax:Network",
     "PackedTree": "xtrellis.linear.packed:PackedTree",
     "Reranked": "xtrellis.rank:Reranked",
+    "SoftmaxTree": "xtrellis.softmax:SoftmaxTree",
     "Tagger": "xtrellis.tagger:Tagger",
     "Vectorizer": "xtrellis.text:Vectorizer",
 }

@@ -1,0 +1,2 @@
+#define XTRELLIS_VARIANT base
+#include "softmax/variant.inc"

@@ -1,0 +1,166 @@
+"""Overlapping clusters on labels with several meanings (Liu et al. 2021, Figures 2 and 3, Tables 4 and 5, A.8)."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+
+from ..index import Overlap
+from ..labels import entangle, fuse
+from ..linear import LinearTree
+from ..metrics import bootstrap, evaluate, per_row
+from .base import Experiment, Run
+from .data import Bench, Prepared
+from .figures import Figures, table
+
+SIZES = (2, 4, 6, 8, 10, 12, 16)
+MODES = ("easy", "medium", "hard")
+COPIES = (1, 2, 3, 4, 5, 6)
+LIMIT = 300  # labels in a cluster, as in the preset
+VARIANTS: dict[str, dict[str, Any] | None] = {
+    "none": None,
+    "overlap": {},
+    "overlap, best counts": {"merge": "max"},
+    "no update": {"update": False},
+    "random copies": {"assign": "random", "max_cluster_size": None},
+    "two rounds": {"rounds": 2},
+}
+METRICS = ("P@1", "P@3", "P@5")
+
+
+def plan(data: str, seed: int, small: bool) -> list[Run]:
+    """(a) fused labels, (b) numbers of copies, (c, d) variants on the data as it is."""
+    sizes, modes = ((8,), ("easy", "hard")) if small else (SIZES, MODES)
+    copies, variants = ((2, 4), list(VARIANTS)[:5]) if small else (COPIES, list(VARIANTS))
+    runs: list[Run] = [
+        {"part": "fused", "data": data, "seed": seed, "k": k, "mode": mode} for k in sizes for mode in modes
+    ]
+    runs += [{"part": "copies", "data": data, "seed": seed, "copies": c} for c in copies]
+    return runs + [{"part": "variant", "data": data, "seed": seed, "variant": v} for v in variants]
+
+
+def measure(run: Run, bench: Bench) -> list[dict[str, Any]]:
+    """One run: the model (and, to compare row by row, the one without overlap)."""
+    data, seed = bench.data(run["data"]), int(run["seed"])
+    if run["part"] == "fused":
+        fused, where = entangle(data.train, int(run["k"]), mode=run["mode"], seed=seed)
+        data = Prepared(data.name, fused, fuse(data.test, where))
+    if run["part"] == "copies":
+        wanted: dict[str, Any] | None = {"copies": int(run["copies"])}
+    else:
+        wanted = VARIANTS[run["variant"]] if run["part"] == "variant" else {}
+    plain = LinearTree(seed=seed, threads=bench.threads)
+    params = None if wanted is None else {"max_cluster_size": LIMIT * int(wanted.get("copies", 2)) // 2, **wanted}
+    model = plain.clone().set_params(overlap=None if params is None else Overlap(**params))
+    times = {}
+    for name, it in (("plain", plain), ("model", model)):
+        begun = time.perf_counter()
+        it.fit(data.train.X, data.train.Y)
+        times[f"{name} train s"] = round(time.perf_counter() - begun, 3)
+    spent: dict[str, list[float]] = {"plain": [], "model": []}
+    for _ in range(3):  # taking turns, the least counts
+        for name, it in (("plain", plain), ("model", model)):
+            begun = time.perf_counter()
+            it.predict(data.test.X, k=10)
+            spent[name].append(1e6 * (time.perf_counter() - begun) / data.test.n_rows)
+    tops = {"plain": plain.predict(data.test.X, k=5), "model": model.predict(data.test.X, k=5)}
+    values = {name: np.asarray(per_row(data.test.Y, top, "P@5")) for name, top in tops.items()}
+    gain = bootstrap(values["model"] - values["plain"], seed=seed)
+    quality = {name: evaluate(data.test.Y, top, list(METRICS)) for name, top in tops.items()}
+    rounds = model.overlap_rounds[0]
+    return [
+        {
+            **{name: round(float(value), 3) for name, value in quality["model"].items()},
+            **{f"plain {name}": round(float(value), 3) for name, value in quality["plain"].items()},
+            "gain": round(gain.mean, 4), "gain low": round(gain.low, 4), "gain high": round(gain.high, 4),
+            **times, **{f"{name} us": round(min(found), 2) for name, found in spent.items()},
+            "bytes": model.trees[0].n_bytes, "plain bytes": plain.trees[0].n_bytes,
+            "rounds": [str(told) for told in rounds], "largest": rounds[-1].largest if rounds else None,
+        }
+    ]  # fmt: skip
+
+
+def page(rows: list[dict[str, Any]], figures: Figures) -> str:
+    """Tables and plots of what there is."""
+    parts = [
+        "Labels may sit in two clusters of the tree instead of one, where search leads the rows that have them. P@5 on "
+        f"the test part; clusters of at most {LIMIT} labels for two copies; the mean of all seeds. Intervals are 95 % "
+        "bootstraps over test rows of the difference to the same tree without overlap, averaged over seeds."
+    ]
+    fused = [row for row in rows if row["part"] == "fused"]
+    if fused:
+        parts += ["## Fused labels: gain in P@5 over no overlap", _fused(fused, figures)]
+    copies = [row for row in rows if row["part"] == "copies"]
+    if copies:
+        parts += ["## Places a label", _grouped(copies, "copies")]
+    variants = [row for row in rows if row["part"] == "variant"]
+    if variants:
+        parts += ["## Variants, and what they cost", _grouped(variants, "variant")]
+    return "\n\n".join(parts)
+
+
+def _mean(rows: list[dict[str, Any]], field: str) -> float:
+    return float(np.mean([row[field] for row in rows]))
+
+
+def _fused(rows: list[dict[str, Any]], figures: Figures) -> str:
+    groups: dict[tuple[str, str, int], list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        groups[row["data"], row["mode"], row["k"]].append(row)
+    names = sorted({data for data, _, _ in groups})
+    lines = []
+    with figures.draw("fused", columns=len(names)) as axes:
+        for axis, data in zip(axes, names, strict=True):
+            for mode in MODES:
+                points = sorted(k for d, m, k in groups if (d, m) == (data, mode))
+                found = [groups[data, mode, k] for k in points]
+                relative = [100 * (_mean(g, "P@5") / max(1e-9, _mean(g, "plain P@5")) - 1) for g in found]
+                axis.plot(points, relative, marker="o", label=mode)
+            axis.set(title=data, xlabel="labels fused into one", ylabel="relative gain in P@5, %")
+            axis.legend()
+    for (data, mode, k), group in sorted(groups.items()):
+        lines.append([
+            f"{data}, {mode}", k, f"{_mean(group, 'plain P@5'):.2f}", f"{_mean(group, 'P@5'):.2f}",
+            f"{100 * (_mean(group, 'P@5') / max(1e-9, _mean(group, 'plain P@5')) - 1):+.2f} %",
+            _interval(group), len(group),
+        ])  # fmt: skip
+    head = ("data", "fused", "P@5 without", "P@5 with", "relative", "gain in points", "seeds")
+    return figures.link("fused", "Gain by the number of fused labels") + "\n\n" + table(head, lines)
+
+
+def _grouped(rows: list[dict[str, Any]], by: str) -> str:
+    groups: dict[tuple[str, Any], list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        groups[row["data"], row[by]].append(row)
+    order = list(VARIANTS) if by == "variant" else sorted({value for _, value in groups})
+    lines = []
+    for data in sorted({data for data, _ in groups}):
+        for value in order:
+            group = groups.get((data, value))
+            if group:
+                lines.append([
+                    data, value, *(f"{_mean(group, name):.2f}" for name in METRICS), _interval(group),
+                    f"{_mean(group, 'model train s') / _mean(group, 'plain train s'):.2f}×",
+                    f"{_mean(group, 'model us') / _mean(group, 'plain us'):.2f}×",
+                    f"{_mean(group, 'bytes') / _mean(group, 'plain bytes'):.2f}×", len(group),
+                ])  # fmt: skip
+    head = ("data", by, *METRICS, "gain in P@5", "training", "prediction", "size", "seeds")
+    return table(head, lines)
+
+
+def _interval(group: list[dict[str, Any]]) -> str:
+    return f"{_mean(group, 'gain'):+.2f} [{_mean(group, 'gain low'):+.2f}, {_mean(group, 'gain high'):+.2f}]"
+
+
+EXPERIMENT = Experiment(
+    name="disentangle",
+    title="Labels with several meanings: overlapping clusters",
+    data=("stackexchange", "yso-100k", "debian-depends"),
+    seeds=3,
+    plan=plan,
+    measure=measure,
+    page=page,
+)

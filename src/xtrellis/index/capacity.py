@@ -1,0 +1,185 @@
+"""Placing labels in clusters of limited size: Σ counts over chosen pairs as large as possible (the paper's A.4).
+
+Every label gets one to λ of the clusters it wishes for; a cluster takes `limit` labels; a label whose wishes are all
+full goes where there is room. A transport problem: small ones are solved exactly as a linear program (its corners are
+whole numbers); large ones with prices. A full cluster has a price, labels wish for count − price, and prices follow
+demand (subgradient steps of the Lagrangian dual). Any prices give a bound from above, and clusters that take the best
+offers give an answer from below: what lies between is the gap, known without knowing the optimum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse as sp
+from scipy.optimize import linprog
+
+from ..errors import ParameterError
+from ..types import Int32, Int64
+
+EXACT = 20_000  # pairs up to which the linear program is solved
+STEPS = 40  # of the prices
+
+Float64 = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """Clusters that labels would like to sit in: `clusters[offsets[l] : offsets[l + 1]]`, with what each is worth."""
+
+    offsets: Int64
+    clusters: Int32
+    counts: Int32
+    n_clusters: int
+
+    @property
+    def n_labels(self) -> int:
+        """How many labels there are."""
+        return len(self.offsets) - 1
+
+    @property
+    def labels(self) -> Int64:
+        """The label of every pair."""
+        return np.repeat(np.arange(self.n_labels), np.diff(self.offsets))
+
+
+def fit_in(wishes: Wishes, homes: Int32, *, copies: int, limit: int) -> tuple[tuple[Int64, Int64], float]:
+    """Pairs (labels, clusters) within the limit, and the gap to the best as a share of it (0: it is the best)."""
+    if limit * wishes.n_clusters < wishes.n_labels:
+        least = -(-wishes.n_labels // wishes.n_clusters)
+        raise ParameterError(
+            f"max_cluster_size must be at least {least}: {wishes.n_labels} labels do not fit into {wishes.n_clusters} "
+            f"clusters of {limit}"
+        )
+    if len(wishes.clusters) <= EXACT:
+        taken = exact(wishes, copies, limit)
+        bound = float(wishes.counts[taken].sum())
+    else:
+        taken, bound = priced(wishes, copies, limit)
+    labels, clusters, worth = _with_the_rest(wishes, taken, homes, limit)
+    return (labels, clusters), max(0.0, 1 - worth / bound) if bound > 0 else 0.0
+
+
+def exact(wishes: Wishes, copies: int, limit: int) -> Int64:
+    """The best pairs, as positions in `wishes`, by linear programming."""
+    n, n_labels, K = len(wishes.clusters), wishes.n_labels, wishes.n_clusters
+    pairs, labels = np.arange(n), wishes.labels
+    # One more unknown a label: it sits "anywhere", worth nothing, so that every label has a place and they all fit.
+    anywhere = n + np.arange(n_labels)
+    by_label = sp.csr_array((np.ones(n), (labels, pairs)), shape=(n_labels, n + n_labels))
+    a_place = sp.csr_array(
+        (np.ones(n + n_labels), (np.concatenate([labels, np.arange(n_labels)]), np.concatenate([pairs, anywhere]))),
+        shape=(n_labels, n + n_labels),
+    )
+    by_cluster = sp.csr_array((np.ones(n), (wishes.clusters, pairs)), shape=(K, n + n_labels))
+    together = sp.csr_array(np.ones((1, n + n_labels)))
+    solved = linprog(
+        -np.concatenate([wishes.counts, np.zeros(n_labels)]),
+        A_ub=sp.vstack([by_label, -a_place, by_cluster, together]),
+        b_ub=np.concatenate([np.full(n_labels, copies), -np.ones(n_labels), np.full(K, limit), [limit * K]]),
+        bounds=(0, 1),
+        method="highs-ds",  # a corner of the polytope, hence whole numbers
+    )
+    return np.flatnonzero(solved.x[:n] > 0.5)
+
+
+def priced(wishes: Wishes, copies: int, limit: int, steps: int = STEPS) -> tuple[Int64, float]:
+    """Good pairs, as positions in `wishes`, and what no pairs are worth more than."""
+    labels, clusters = wishes.labels, wishes.clusters.astype(np.int64)
+    counts = wishes.counts.astype(np.float64)
+    prices = np.zeros(wishes.n_clusters)
+    best: Int64 = np.empty(0, np.int64)
+    best_worth, bound, scale = -1.0, np.inf, 1.0
+    for step in range(steps):
+        worth = counts - prices[clusters]
+        wanted = _best_of_groups(labels, worth, copies)
+        wanted = wanted[worth[wanted] > 0]
+        dual = float(worth[wanted].sum() + limit * prices.sum())
+        if bound == np.inf or dual < bound * (1 - 1e-9):
+            bound = dual
+        else:
+            scale *= 0.7
+        if step % 4 == 0 or step == steps - 1:
+            taken = _greedy(labels, clusters, worth, counts, copies, limit, wishes.n_clusters)
+            if counts[taken].sum() > best_worth:
+                best, best_worth = taken, float(counts[taken].sum())
+        if best_worth >= bound - 1e-9:
+            break
+        excess = np.bincount(clusters[wanted], minlength=wishes.n_clusters) - limit
+        slope = np.where((prices == 0) & (excess < 0), 0.0, excess).astype(np.float64)
+        length = float((slope**2).sum())
+        if length == 0:
+            break
+        prices = np.maximum(0.0, prices + scale * (bound - best_worth + 1e-9) / length * slope)
+    return best, max(bound, best_worth)
+
+
+def _best_of_groups(groups: Int64, worth: Float64, most: int) -> Int64:
+    """Positions of the `most` largest of each group."""
+    order = np.lexsort((-worth, groups))
+    sorted_groups = groups[order]
+    first = np.searchsorted(sorted_groups, sorted_groups, side="left")
+    return order[np.arange(len(order)) - first < most]
+
+
+def _greedy(
+    labels: Int64, clusters: Int64, worth: Float64, counts: Float64, copies: int, limit: int, n_clusters: int
+) -> Int64:
+    """Labels ask the clusters they like best, full ones keep the best offers and refuse the others for good, who ask
+    on: what remains is what taking pairs one by one in the order of their worth would give."""
+    n_labels = int(labels[-1]) + 1 if len(labels) else 0
+    open_pairs = np.lexsort((np.arange(len(labels)), -worth))  # the best first
+    open_pairs = open_pairs[counts[open_pairs] > 0]
+    taken: list[Int64] = []
+    room, places = np.full(n_clusters, limit), np.full(n_labels, copies)
+    while len(open_pairs):
+        # A pair is sure if, even with all better ones taken, both ends have room: ranks among the open pairs.
+        by_label = _ranks(labels[open_pairs]) < places[labels[open_pairs]]
+        by_cluster = _ranks(clusters[open_pairs]) < room[clusters[open_pairs]]
+        sure = by_label & by_cluster
+        chosen = open_pairs[sure]
+        taken.append(chosen)
+        np.subtract.at(places, labels[chosen], 1)
+        np.subtract.at(room, clusters[chosen], 1)
+        open_pairs = open_pairs[~sure]
+        open_pairs = open_pairs[(places[labels[open_pairs]] > 0) & (room[clusters[open_pairs]] > 0)]
+    return np.sort(np.concatenate(taken)) if taken else np.empty(0, np.int64)
+
+
+def _ranks(groups: Int64) -> Int64:
+    """How many of the same group come before each."""
+    order = np.argsort(groups, kind="stable")
+    in_order = groups[order]
+    out = np.empty(len(groups), np.int64)
+    out[order] = np.arange(len(groups)) - np.searchsorted(in_order, in_order, side="left")
+    return out
+
+
+def _with_the_rest(wishes: Wishes, taken: Int64, homes: Int32, limit: int) -> tuple[Int64, Int64, float]:
+    """Labels that got nothing stay at home or go where there is room; second places give way if there is none."""
+    labels, clusters = wishes.labels[taken], wishes.clusters[taken].astype(np.int64)
+    worth = float(wishes.counts[taken].sum())
+    lost = np.setdiff1d(np.arange(wishes.n_labels), labels)
+    short = len(lost) - (limit * wishes.n_clusters - len(labels))
+    if short > 0:  # the least useful pairs of labels that have more than one
+        extra = np.flatnonzero(_ranks_by_worth(labels, wishes.counts[taken]) > 0)
+        goes = extra[np.argsort(wishes.counts[taken][extra], kind="stable")[:short]]
+        worth -= float(wishes.counts[taken][goes].sum())
+        labels, clusters = np.delete(labels, goes), np.delete(clusters, goes)
+    room = limit - np.bincount(clusters, minlength=wishes.n_clusters)
+    home = homes[lost].astype(np.int64)
+    stays = _ranks(home) < room[home]
+    room -= np.bincount(home[stays], minlength=wishes.n_clusters)
+    elsewhere = np.repeat(np.arange(wishes.n_clusters), np.maximum(room, 0))[: int((~stays).sum())]
+    home[~stays] = elsewhere
+    return np.concatenate([labels, lost]), np.concatenate([clusters, home]), worth
+
+
+def _ranks_by_worth(labels: Int64, counts: Int32) -> Int64:
+    """0 for the best pair of each label."""
+    order = np.lexsort((-counts, labels))
+    out = np.empty(len(labels), np.int64)
+    out[order] = _ranks(labels[order])
+    return out

@@ -1,0 +1,121 @@
+"""Choosing how much label frequencies count in the tree: the most precise that keeps within a budget, on held-out rows.
+
+Frequent labels near the root make shorter searches; too much of it separates labels that belong together. Where the
+best lies depends on the data, so it is measured.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import progress
+from .arrays import as_features, as_labels
+from .checks import integer, number
+from .data.dataset import split_rows, take_rows
+from .errors import InputError
+from .metrics import evaluate
+from .model import Model
+
+TRADEOFFS = (0.0, 0.25, 0.5, 1.0, 2.0, 6.0)
+SINGLES = 300  # rows that are asked one by one
+CLOSE = 0.1  # points of precision that do not count as a loss: the noise of a split
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What one setting gave on the held-out rows."""
+
+    tradeoff: float
+    precision: float  # P@k in percent
+    depth: float  # expected depth@k
+    microseconds: float  # mean of single queries
+    chosen: bool = False
+
+
+def choose_tradeoff(
+    model: Model,
+    X: Any,
+    Y: Any,
+    *,
+    max_microseconds: float | None = None,
+    max_depth: float | None = None,
+    k: int = 1,
+    tradeoffs: Sequence[float] = TRADEOFFS,
+    holdout: float = 0.1,
+    max_rows: int = 50_000,
+    seed: int = 0,
+) -> list[Trial]:
+    """Try `index__tradeoff` of a model and say which to take; the model itself stays as it is.
+
+    With a budget (mean microseconds of a query, or expected depth@k), the most precise that keeps it; if none does, the
+    one that comes nearest. Without one, the fastest of those whose precision is within 0.1 points of the best.
+    """
+    _check(model, max_microseconds, max_depth, k, tradeoffs)
+    X, Y = as_features(X), as_labels(Y)
+    train, held = split_rows(int(X.shape[0]), holdout=holdout, seed=seed)
+    train, held = (
+        rows[:: max(1, math.ceil(len(rows) / most))] for rows, most in ((train, max_rows), (held, max_rows // 4))
+    )
+    if not len(train) or not len(held):
+        raise InputError(f"{X.shape[0]} rows are too few to hold some out; give tradeoff a number")
+    X_train, Y_train, X_held, Y_held = take_rows(X, train), take_rows(Y, train), take_rows(X, held), take_rows(Y, held)
+    trials = []
+    with progress.step("trying tradeoffs", total=len(tradeoffs), unit="trees") as advance:
+        for tradeoff in tradeoffs:
+            tried = model.clone().set_params(index__tradeoff=tradeoff)
+            with progress.listen(None):
+                tried.fit(X_train, Y_train)
+                trials.append(_measure(tried, X_held, Y_held, float(tradeoff), k))
+            advance(1)
+    best = _pick(trials, max_microseconds, max_depth)
+    return [Trial(t.tradeoff, t.precision, t.depth, t.microseconds, chosen=t is best) for t in trials]
+
+
+def _check(
+    model: Model, max_microseconds: float | None, max_depth: float | None, k: int, tradeoffs: Sequence[float]
+) -> None:
+    if "index__tradeoff" not in model.get_params(deep=True):
+        raise InputError(
+            "tradeoff can be chosen for models over an InterpolatedTree; set index=InterpolatedTree() first"
+        )
+    for name, value in (("max_microseconds", max_microseconds), ("max_depth", max_depth)):
+        if value is not None:
+            number(above=0)(name, value)
+    integer(at_least=1)("k", k)
+    if not len(tradeoffs):
+        raise InputError("tradeoffs must name at least one number to try")
+
+
+def _measure(model: Model, X: Any, Y: Any, tradeoff: float, k: int) -> Trial:
+    depths = model.tree.label_depths  # type: ignore[attr-defined]
+    found = evaluate(Y, model.predict(X, k=k), [f"P@{k}", f"depth@{k}"], depth=depths)
+    lone = [X[[i]] for i in np.linspace(0, X.shape[0] - 1, min(SINGLES, X.shape[0])).astype(int)]
+    times = np.full(len(lone), np.inf)
+    for _ in range(3):
+        for i, row in enumerate(lone):
+            start = time.perf_counter_ns()
+            model.predict(row, k=k)
+            times[i] = min(times[i], (time.perf_counter_ns() - start) / 1e3)
+    return Trial(tradeoff, float(found[f"P@{k}"]), float(found[f"depth@{k}"]), float(times.mean()))
+
+
+def _pick(trials: Sequence[Trial], max_microseconds: float | None, max_depth: float | None) -> Trial:
+    """See `choose_tradeoff`."""
+
+    def excess(trial: Trial) -> float:
+        over = [trial.microseconds / max_microseconds] if max_microseconds else []
+        over += [trial.depth / max_depth] if max_depth else []
+        return max(1.0, *over) if over else 1.0
+
+    least = min(excess(trial) for trial in trials)
+    within = [trial for trial in trials if excess(trial) <= least]
+    if max_microseconds is not None or max_depth is not None:
+        return max(within, key=lambda trial: (trial.precision, -trial.microseconds))
+    best = max(trial.precision for trial in within)
+    return min((t for t in within if t.precision >= best - CLOSE), key=lambda trial: trial.microseconds)
