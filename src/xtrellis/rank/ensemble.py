@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 COMBINE = ("mean", "calibrated", "reciprocal-rank")
+CHUNK = 8192  # rows whose candidates are pooled at once
 HELD_OUT = 5000  # rows for calibration at most; never more than a tenth
 
 
@@ -119,10 +120,20 @@ class Ensemble(Model):
 
     def predict(self, X: Any, k: int = 10, *, texts: Any = None) -> TopK:
         """The k best labels of each row, of all that some member proposes."""
-        members, k = self.members, check_k(k)
-        wide = max(k, self.candidates)
+        self._require_fitted()
+        k = check_k(k)
         n = int(X.shape[0]) if hasattr(X, "shape") else len(X)
-        told = rows_of(texts, np.arange(n))
+        check_texts(texts, n)
+        if n <= CHUNK:
+            return self._predict(X, k, rows_of(texts, np.arange(n)))
+        X = for_scipy(as_features(X))  # a pool of candidates takes some 40 bytes each: not of all rows at once
+        spans = [np.arange(first, min(first + CHUNK, n)) for first in range(0, n, CHUNK)]
+        parts = [self._predict(X[rows[0] : rows[-1] + 1], k, rows_of(texts, rows)) for rows in spans]
+        labels, scores = np.concatenate([p.labels for p in parts]), np.concatenate([p.scores for p in parts])
+        return TopK(labels, scores, self.n_labels)
+
+    def _predict(self, X: Any, k: int, told: dict[str, Any]) -> TopK:
+        members, wide = self.members, max(k, self.candidates)
         found = [with_threads(member, self.threads).predict(X, wide, **told) for member in members]
         pool = Pool.of(found)
         total = np.zeros(len(pool), np.float64)

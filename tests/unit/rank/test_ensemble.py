@@ -31,6 +31,16 @@ def test_missing_candidates_are_scored_not_held_to_be_0(data, members):
     np.testing.assert_allclose(ensemble.score(X, top.to_csr()).toarray(), total, rtol=1e-5)
 
 
+def test_many_rows_are_answered_in_pieces(data, members, monkeypatch):
+    X, _ = data
+    ensemble = xt.Ensemble.of(members, candidates=3)
+    whole = ensemble.predict(X, 3)
+    monkeypatch.setattr("xtrellis.rank.ensemble.CHUNK", 150)
+    pieces = ensemble.predict(X, 3)
+    np.testing.assert_array_equal(pieces.labels, whole.labels)
+    np.testing.assert_array_equal(pieces.scores, whole.scores)
+
+
 def test_a_member_that_cannot_score_says_nothing(data, members):
     X, _ = data
 
