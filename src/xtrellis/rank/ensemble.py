@@ -143,7 +143,7 @@ class Ensemble(Model):
             if able and missing.any():
                 scores[missing] = scores_of(member, X, pool.pairs(missing))
             total += self._worth(i, pool, scores, None if able else missing)
-        return pool.best(total / len(members), k)
+        return pool.best(total / len(members), k, threads=self.threads)
 
     def _worth(self, i: int, pool: Pool, scores: Array, unknown: Array | None) -> Array:
         """What a member's scores count; nothing where it is not known."""

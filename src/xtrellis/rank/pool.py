@@ -9,6 +9,8 @@ import numpy as np
 from scipy import sparse as sp
 
 from ..types import Array, Csr, Int64, TopK
+from .padded import padded
+from .rows import best
 
 CONSTANT = 60  # of reciprocal rank fusion (Cormack, Clarke, Büttcher 2009): how little the first ranks differ
 
@@ -43,9 +45,18 @@ class Pool:
         """Some of the pairs, as a csr of ones."""
         return self._csr(self.numbers[some], np.ones(int(some.sum()), np.float32))
 
-    def best(self, scores: Array, k: int) -> TopK:
+    def best(self, scores: Array, k: int, *, threads: int | None = None) -> TopK:
         """The k best of each row."""
-        return TopK.from_csr(self._csr(self.numbers, scores.astype(np.float32)), min(k, self.n_labels))
+        labels, place = padded(self._csr(self.numbers, scores))
+        wide = np.zeros(labels.shape, np.float32)
+        wide[place] = scores
+        k = min(k, self.n_labels)
+        top = best(labels, wide, k, self.n_labels, threads=threads)
+        if top.k == k:
+            return top
+        lacking = ((0, 0), (0, k - top.k))
+        found = np.pad(top.labels, lacking, constant_values=-1)
+        return TopK(found, np.pad(top.scores, lacking), self.n_labels)
 
     def _csr(self, pairs: Int64, values: Array) -> Csr:
         begins = np.searchsorted(pairs, np.arange(self.n_rows + 1, dtype=np.int64) * self.n_labels)

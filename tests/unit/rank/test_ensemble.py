@@ -69,6 +69,14 @@ def test_reciprocal_ranks():
     np.testing.assert_allclose(reciprocal_ranks(pool, scores, None), [1 / 63, 1 / 62, 1 / 61])
 
 
+def test_the_best_of_a_pool_are_padded():
+    top = xt.TopK(np.array([[3, 1], [2, -1]], np.int32), np.array([[0.2, 0.9], [0.5, 0]], np.float32), 5)
+    pool = Pool.of([top, top])
+    found = pool.best(pool.scores_of(top)[0], 4)
+    np.testing.assert_array_equal(found.labels, [[1, 3, -1, -1], [2, -1, -1, -1]])
+    np.testing.assert_allclose(found.scores, [[0.9, 0.2, 0, 0], [0.5, 0, 0, 0]])
+
+
 @pytest.mark.parametrize("combine", ["mean", "calibrated", "reciprocal-rank"])
 def test_ways_to_combine(combine, data, members, tmp_path):
     X, Y = data
