@@ -9,12 +9,16 @@ from .state import Storable
 
 # Class name -> "module:attribute". Strings, so that loading a model imports only what that model is made of.
 CLASSES = {
+    "Calibration": "xtrellis.rank.calibration:Calibration",
+    "Classifiers": "xtrellis.rank.classifiers:Classifiers",
+    "Ensemble": "xtrellis.rank:Ensemble",
     "Glas": "xtrellis.neural:Glas",
     "LabelTree": "xtrellis.index:LabelTree",
     "LabelIndex": "xtrellis.neural.ann:LabelIndex",
     "LinearTree": "xtrellis.linear:LinearTree",
     "Network": "xtrellis.softmax:Network",
     "PackedTree": "xtrellis.linear.packed:PackedTree",
+    "Reranked": "xtrellis.rank:Reranked",
     "SoftmaxTree": "xtrellis.softmax:SoftmaxTree",
     "Tagger": "xtrellis.tagger:Tagger",
     "Vectorizer": "xtrellis.text:Vectorizer",
