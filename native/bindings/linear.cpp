@@ -1,5 +1,6 @@
 // xtrellis._native.linear: routing rows to nodes and training the classifiers of a block.
 #include "bindings/arrays.hpp"
+#include "linear/each.hpp"
 #include "linear/route.hpp"
 #include "linear/train.hpp"
 
@@ -41,6 +42,21 @@ nb::tuple train(In<Offset> x_offsets, In<Id> x_ids, In<float> x_values, Offset c
                           to_numpy(std::move(b.converged)));
 }
 
+nb::tuple train_own(In<Offset> x_offsets, In<Id> x_ids, In<float> x_values, Offset columns, In<Offset> row_offsets,
+                    In<Id> rows, In<std::uint8_t> positive, Offset first, Offset last, float bias, int loss,
+                    float cost_positive, float cost_negative, float tolerance, int epochs, float threshold,
+                    Id max_weights, std::uint64_t key) {
+    Classifiers c;
+    {
+        nb::gil_scoped_release release;
+        const Settings settings{static_cast<Loss>(loss), cost_positive, cost_negative, tolerance, epochs};
+        c = train_each(csr(x_offsets, x_ids, x_values, columns), {row_offsets.data(), rows.data(), positive.data()},
+                       first, last, bias, settings, {threshold, max_weights}, key);
+    }
+    return nb::make_tuple(to_numpy(std::move(c.offsets)), to_numpy(std::move(c.features)),
+                          to_numpy(std::move(c.weights)), to_numpy(std::move(c.biases)));
+}
+
 }  // namespace
 
 NB_MODULE(linear, m) {
@@ -55,6 +71,11 @@ NB_MODULE(linear, m) {
           nb::arg("count"), nb::arg("bias"), nb::arg("loss"), nb::arg("cost_positive"), nb::arg("cost_negative"),
           nb::arg("tolerance"), nb::arg("epochs"), nb::arg("threshold"), nb::arg("max_weights"), nb::arg("key"),
           nb::arg("variant") = static_cast<int>(Variant::avx512));
+    m.def("train_each", &train_own, nb::arg("x_offsets").noconvert(), nb::arg("x_ids").noconvert(),
+          nb::arg("x_values").noconvert(), nb::arg("columns"), nb::arg("row_offsets").noconvert(),
+          nb::arg("rows").noconvert(), nb::arg("positive").noconvert(), nb::kw_only(), nb::arg("first"),
+          nb::arg("last"), nb::arg("bias"), nb::arg("loss"), nb::arg("cost_positive"), nb::arg("cost_negative"),
+          nb::arg("tolerance"), nb::arg("epochs"), nb::arg("threshold"), nb::arg("max_weights"), nb::arg("key"));
     m.def("variants", [] { return static_cast<int>(widest()) + 1; });
 }
 

@@ -49,6 +49,11 @@ Variant widest() {
     return Variant::base;
 }
 
+Outcome solve_group_here(int group, const Rows& rows, const std::uint32_t* masks, int lanes, const Settings& settings,
+                         std::uint64_t key, const Arrays& arrays) {
+    return pick(Variant::avx512)(group, rows, masks, lanes, settings, key, arrays);
+}
+
 Block train_block(const Csr& X, const NodeRows& node, int first, int count, float bias, const Settings& settings,
                   Pruning pruning, std::uint64_t key, Variant variant) {
     thread_local ColumnMap scratch;
@@ -67,7 +72,8 @@ Block train_block(const Csr& X, const NodeRows& node, int first, int count, floa
     Solve* const solve = pick(variant);
     for (int begin = 0, width = 0; begin < count; begin += width) {
         // Wider groups hide the time in which a row's step waits for its margin.
-        width = count - begin <= 8 ? 8 : count - begin <= 16 ? 16 : 32;
+        const int left = count - begin;
+        width = left <= 4 ? 4 : left <= 8 ? 8 : left <= 16 ? 16 : 32;
         const int lanes = std::min(width, count - begin);
         fill_masks(node, first + begin, lanes, masks);
         weights.assign(static_cast<std::size_t>(problem.width()) * width, 0.0f);

@@ -29,4 +29,8 @@ Variant widest();
 Block train_block(const Csr& X, const NodeRows& node, int first, int count, float bias, const Settings& settings,
                   Pruning pruning, std::uint64_t key, Variant variant = Variant::avx512);
 
+// The lock-step solver for the widest instruction set of this machine; `group` is 4, 8, 16 or 32 lanes.
+Outcome solve_group_here(int group, const Rows& rows, const std::uint32_t* masks, int lanes, const Settings& settings,
+                         std::uint64_t key, const Arrays& arrays);
+
 }  // namespace xtrellis::linear

@@ -94,12 +94,23 @@ def _as_csr(matrix: Any, name: str) -> Csr:
     if not sparse:
         if matrix.dtype.kind == "f" and matrix.dtype not in (np.float32, np.float64):  # scipy lacks half and swapped
             matrix = matrix.astype(np.float64)
-        return _canonical(sp.csr_array(matrix))
+        return _canonical(_from_dense(matrix))
     if matrix.format != "csr":
         _check_before_conversion(matrix, name)
         matrix = sp.csr_array(matrix)
     check_structure(matrix, matrix.shape, name)
     return _canonical(matrix)
+
+
+def _from_dense(matrix: Any) -> Csr:
+    """SciPy's way lists the coordinates of all values as int64, twice the memory of the result."""
+    n, width = matrix.shape
+    there = matrix != 0
+    columns = np.broadcast_to(np.arange(width, dtype=np.int32), matrix.shape)
+    indptr = np.concatenate([[0], np.cumsum(there.sum(axis=1))]).astype(np.int64)
+    if indptr[-1] == n * width:  # masks are slow, and vectors seldom hold a 0
+        return assemble(np.ascontiguousarray(matrix).reshape(-1), columns.reshape(-1), indptr, matrix.shape)
+    return assemble(matrix[there], columns[there], indptr, matrix.shape)
 
 
 def _check_before_conversion(matrix: Any, name: str) -> None:

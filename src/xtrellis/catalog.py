@@ -70,6 +70,22 @@ def _glas() -> Model:
     return Glas()
 
 
+def _xr_linear_ranked() -> Model:
+    return _reranked(_xr_linear())
+
+
+def _reranked(base: Model) -> Model:
+    from .rank import Reranked
+
+    return Reranked(base=base)
+
+
+def _ensemble(models: list[Model]) -> Model:
+    from .rank import Ensemble
+
+    return Ensemble(models=models)
+
+
 def _softmax_tree() -> Model:
     from .softmax import SoftmaxTree
 
@@ -88,6 +104,7 @@ _PRESETS: dict[str, Callable[[], Model]] = {
     "parabel": _parabel,
     "softmax-tree": _softmax_tree,
     "xr-linear": _xr_linear,
+    "xr-linear++": _xr_linear_ranked,
 }
 
 
@@ -97,7 +114,18 @@ def presets() -> list[str]:
 
 
 def preset(name: str, **params: Any) -> Model:
-    """A model by name; keyword arguments change its parameters (`index__arity=8` reaches into a part)."""
-    if name not in _PRESETS:
-        raise ParameterError(f"there is no preset {name!r}{nearest(name, _PRESETS)}")
-    return _PRESETS[name]().set_params(**params)
+    """A model by name; keyword arguments change its parameters (`index__arity=8` reaches into a part).
+
+    `name++` is any of them re-ranked (`Reranked`), `name,name,…` an `Ensemble` of several.
+    """
+    return _named(name).set_params(**params)
+
+
+def _named(name: str) -> Model:
+    if name in _PRESETS:
+        return _PRESETS[name]()
+    if "," in name:
+        return _ensemble([_named(member.strip()) for member in name.split(",")])
+    if name.endswith("++"):
+        return _reranked(_named(name[:-2]))
+    raise ParameterError(f"there is no preset {name!r}{nearest(name, _PRESETS)}")

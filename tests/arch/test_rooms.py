@@ -13,8 +13,8 @@ SOURCE = Path(xtrellis.__file__).parent
 
 # From left to right. A module or room may import anything that stands before it, and itself.
 ORDER = [
-    "_native", "errors", "checks", "config", "rng", "progress", "parallel", "types", "arrays", "strings",
-    "store", "model", "data", "text", "labels", "index", "linear", "softmax", "neural", "metrics", "catalog",
+    "_native", "errors", "checks", "config", "rng", "progress", "parallel", "types", "arrays", "features", "strings",
+    "store", "model", "data", "text", "labels", "index", "linear", "softmax", "neural", "rank", "metrics", "catalog",
     "tuning", "explained", "tagger", "experiments", "cli",
 ]  # fmt: skip
 

@@ -29,7 +29,7 @@ def data():
     return sp.csr_array(X.astype(np.float32)), sp.csr_array(Y)
 
 
-@pytest.fixture(scope="module", params=xt.presets())
+@pytest.fixture(scope="module", params=[*xt.presets(), "xr-linear,parabel++"])
 def name(request):
     return request.param
 

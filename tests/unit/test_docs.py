@@ -59,7 +59,7 @@ def test_tables_of_parameters_agree(cls: type) -> None:
 
 
 def test_tables_of_presets_and_formats_agree() -> None:
-    presets = re.findall(r"^\| `([\w-]+)` \|", GUIDE.partition("## Presets")[2].partition("\n## ")[0], re.MULTILINE)
+    presets = re.findall(r"^\| `([\w+-]+)` \|", GUIDE.partition("## Presets")[2].partition("\n## ")[0], re.MULTILINE)
     assert set(presets) == set(xt.presets())
     table = GUIDE.partition("## Data formats")[2].partition("\n## ")[0]
     first = " ".join(re.findall(r"^\| (`.*?) \|", table, re.MULTILINE))

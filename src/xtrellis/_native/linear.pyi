@@ -41,3 +41,24 @@ def train(
     key: int,
     variant: int = 2,  # wider than the machine runs: its widest
 ) -> tuple[Int32, UInt32, UInt8, Float32, Float32, Int32, UInt8]: ...
+def train_each(
+    x_offsets: Int64,
+    x_ids: Int32,
+    x_values: Float32,
+    columns: int,
+    row_offsets: Int64,
+    rows: Int32,
+    positive: UInt8,
+    *,
+    first: int,
+    last: int,
+    bias: float,
+    loss: int,
+    cost_positive: float,
+    cost_negative: float,
+    tolerance: float,
+    epochs: int,
+    threshold: float,
+    max_weights: int,
+    key: int,
+) -> tuple[Int64, Int32, Float32, Float32]: ...

@@ -21,6 +21,8 @@ from ..types import Int32, Int64
 
 EXACT = 20_000  # pairs up to which the linear program is solved
 STEPS = 40  # of the prices
+CHECK = 8  # steps between two looks at what the prices would give
+ENOUGH = 1e-3  # a gap that is not worth more steps
 
 Float64 = NDArray[np.float64]
 
@@ -89,23 +91,23 @@ def priced(wishes: Wishes, copies: int, limit: int, steps: int = STEPS) -> tuple
     """Good pairs, as positions in `wishes`, and what no pairs are worth more than."""
     labels, clusters = wishes.labels, wishes.clusters.astype(np.int64)
     counts = wishes.counts.astype(np.float64)
+    first = wishes.offsets[:-1][np.diff(wishes.offsets) > 0]  # where the pairs of each label begin
     prices = np.zeros(wishes.n_clusters)
     best: Int64 = np.empty(0, np.int64)
     best_worth, bound, scale = -1.0, np.inf, 1.0
     for step in range(steps):
         worth = counts - prices[clusters]
-        wanted = _best_of_groups(labels, worth, copies)
-        wanted = wanted[worth[wanted] > 0]
+        wanted = _best_of_groups(first, worth, copies)
         dual = float(worth[wanted].sum() + limit * prices.sum())
         if bound == np.inf or dual < bound * (1 - 1e-9):
             bound = dual
         else:
             scale *= 0.7
-        if step % 4 == 0 or step == steps - 1:
+        if step % CHECK == 0 or step == steps - 1:
             taken = _greedy(labels, clusters, worth, counts, copies, limit, wishes.n_clusters)
             if counts[taken].sum() > best_worth:
                 best, best_worth = taken, float(counts[taken].sum())
-        if best_worth >= bound - 1e-9:
+        if best_worth >= bound * (1 - ENOUGH):
             break
         excess = np.bincount(clusters[wanted], minlength=wishes.n_clusters) - limit
         slope = np.where((prices == 0) & (excess < 0), 0.0, excess).astype(np.float64)
@@ -116,12 +118,17 @@ def priced(wishes: Wishes, copies: int, limit: int, steps: int = STEPS) -> tuple
     return best, max(bound, best_worth)
 
 
-def _best_of_groups(groups: Int64, worth: Float64, most: int) -> Int64:
-    """Positions of the `most` largest of each group."""
-    order = np.lexsort((-worth, groups))
-    sorted_groups = groups[order]
-    first = np.searchsorted(sorted_groups, sorted_groups, side="left")
-    return order[np.arange(len(order)) - first < most]
+def _best_of_groups(first: Int64, worth: Float64, most: int) -> Int64:
+    """Positions of the `most` largest of each run that begins at `first`, as far as they are above 0."""
+    left, found = worth.copy(), []
+    runs = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(worth))))
+    for _ in range(most):
+        best = np.maximum.reduceat(left, first)
+        hits = np.flatnonzero((left == best[runs]) & (left > 0))
+        hits = hits[np.unique(runs[hits], return_index=True)[1]]  # of equal ones the first
+        found.append(hits)
+        left[hits] = -np.inf
+    return np.concatenate(found)
 
 
 def _greedy(

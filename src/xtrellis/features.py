@@ -1,0 +1,43 @@
+"""Features of several kinds side by side: words and dense vectors, each of unit length, so that both have a say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse as sp
+
+from .arrays import MAX_ID, as_features, assemble, for_scipy
+from .errors import InputError
+from .types import Csr
+
+
+def concatenate_features(*blocks: Any, unit: bool = True) -> Csr:
+    """n×d matrices, sparse or dense, as one sparse n×(d₁+d₂+…): [bow/‖bow‖, φ/‖φ‖] of ELIAS (eq. 16) for two.
+
+    With `unit` every row of every block is scaled to length 1 (rows of zeros stay). A dense block costs 8 bytes a
+    value. Every model takes the result like any other features.
+    """
+    if not blocks:
+        raise InputError("concatenate_features needs at least one matrix")
+    checked = [as_features(block, name=f"block {i}") for i, block in enumerate(blocks)]
+    rows = sorted({int(block.shape[0]) for block in checked})
+    if len(rows) != 1:
+        raise InputError(f"all blocks must have the same number of rows; got {rows}")
+    if sum(int(block.shape[1]) for block in checked) > MAX_ID:
+        raise InputError(f"all blocks together must have at most {MAX_ID} columns")
+    if unit:
+        checked = [unit_rows(block) for block in checked]
+    joined = sp.hstack([for_scipy(block) for block in checked], format="csr", dtype=np.float32)
+    return for_scipy(as_features(joined))
+
+
+def unit_rows(matrix: Csr) -> Csr:
+    """Every row at length 1; rows of zeros stay."""
+    counts = np.diff(matrix.indptr)
+    # In float64: squares of large float32 values overflow.
+    squares = np.add.reduceat(np.append(matrix.data.astype(np.float64) ** 2, 0), matrix.indptr[:-1]) * (counts > 0)
+    lengths = np.sqrt(squares)
+    scale = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    data = (matrix.data * np.repeat(scale, counts)).astype(np.float32)
+    return assemble(data, matrix.indices, matrix.indptr, matrix.shape)

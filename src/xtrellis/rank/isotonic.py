@@ -1,0 +1,43 @@
+"""A model's scores as probabilities: the rising curve that fits held-out answers best (pool adjacent violators)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..types import Array, Float32
+
+BINS = 500  # equal numbers of scores; what lies between two is interpolated
+TIE = 1e-6  # scores of one probability keep their order
+
+
+class Curve(NamedTuple):
+    """Probabilities at rising scores."""
+
+    scores: Array
+    probabilities: Array
+
+    @classmethod
+    def learn(cls, scores: Any, right: Any) -> Curve:
+        """From scores and whether each answer was right. O(n log n)."""
+        scores, right = np.asarray(scores, np.float64).ravel(), np.asarray(right, np.float64).ravel()
+        if not len(scores):
+            return cls(np.zeros(1), np.zeros(1))
+        order = np.argsort(scores, kind="stable")
+        pieces = np.array_split(order, min(BINS, len(order)))
+        # Stacks of (sum of scores, sum of right, count): a bin that falls below the one before joins it.
+        pooled: list[tuple[float, float, int]] = []
+        for piece in pieces:
+            s, r, n = float(scores[piece].sum()), float(right[piece].sum()), len(piece)
+            while pooled and pooled[-1][1] / pooled[-1][2] >= r / n:
+                above = pooled.pop()
+                s, r, n = s + above[0], r + above[1], n + above[2]
+            pooled.append((s, r, n))
+        sums, hits, counts = (np.array(column) for column in zip(*pooled, strict=True))
+        return cls(sums / counts, hits / counts)
+
+    def __call__(self, scores: Any) -> Float32:
+        """Probabilities of scores; a higher score never gets a lower one."""
+        found = np.interp(scores, self.scores, self.probabilities) + TIE * np.asarray(scores)
+        return np.asarray(found, np.float32)

@@ -1,0 +1,211 @@
+"""`Reranked`: any model, and a second opinion on its candidates (the ranker and calibration of ELIAS++).
+
+With p the base's score of a candidate, q the ranker's, and T the probability that it is right, given p, q, p·q and the
+frequency of the label: the score is T·√(p·q), or T + p·q as in the paper; without calibration p·q.
+
+T is a step function: of candidates in one leaf it says nothing. Added to p·q its steps outweigh what p·q knows about
+the first few candidates of a row, which costs precision where scores are low; multiplied, both keep their say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import progress
+from ..arrays import as_features, as_labels, as_pairs, as_rows, assemble, for_scipy
+from ..checks import choice, flag, integer, part
+from ..config import param
+from ..errors import InputError, StoreError
+from ..labels import label_frequency
+from ..linear import LinearTree
+from ..model import Model, check_k
+from ..rng import generator
+from ..store import State, Storable
+from ..types import Csr, Float32, Int32, Int64, TopK
+from .calibration import Calibration
+from .classifiers import Classifiers
+from .members import can_score, check_texts, fresh, model_part, rows_of, scores_of, with_threads
+from .padded import padded
+from .ranker import Ranker
+from .rows import best
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+LEAST = np.float32(1e-4)  # probability of a leaf where nothing was right: its candidates keep their order
+
+
+class Reranked(Model):
+    """Asks the base for candidates, scores each with a linear classifier of its own, and orders them anew."""
+
+    base: Model = param(model_part(), "finds the candidates", default=LinearTree())
+    ranker: Ranker = param(part(Ranker), "how the second opinion is trained", default=Ranker())
+    candidates: int = param(integer(at_least=1), "labels of a row that the base proposes", default=100)
+    calibrate: bool = param(flag(), "learn on held-out rows how likely a candidate is right", default=True)
+    calibration_rows: int = param(
+        integer(at_least=1), "rows held out for calibration at most; never more than a tenth", default=5000
+    )
+    max_leaves: int = param(integer(at_least=2), "leaves of the calibration's decision tree at most", default=50)
+    min_leaf: int = param(integer(at_least=1), "candidates in a leaf of that tree at least", default=300)
+    blend: str = param(
+        choice("product", "sum"),
+        "how the calibrated probability T joins the scores: T·√(p·q), or T + p·q as in ELIAS++",
+        default="product",
+    )
+    refit: bool = param(flag(), "after calibration, train base and ranker again on all rows", default=True)
+    seed: int = param(integer(at_least=0), "makes everything random repeatable; the base gets it too", default=0)
+    threads: int | None = param(
+        integer(at_least=1, or_none=True), "threads; None for all cores", default=None, stored=False
+    )
+
+    _base: Model | None = None
+    _classifiers: Classifiers | None = None
+    _calibration: Calibration | None = None
+
+    @property
+    def fitted(self) -> bool:
+        """True after `fit` or loading."""
+        return self._base is not None
+
+    @property
+    def fitted_base(self) -> Model:
+        """The trained model below (`base` itself is only its description)."""
+        self._require_fitted()
+        return self._base  # type: ignore[return-value]  # _require_fitted has looked
+
+    @property
+    def classifiers(self) -> Classifiers:
+        """The trained ranker: one classifier a label."""
+        self._require_fitted()
+        return self._classifiers  # type: ignore[return-value]  # comes with the base
+
+    @property
+    def n_labels(self) -> int:
+        """How many labels the fitted model knows."""
+        return self.fitted_base.n_labels
+
+    def fit(self, X: Any, Y: Any, *, texts: Any = None, fitted_base: Model | None = None, held_out: Any = None) -> Self:
+        """Learn from n×d features and n×L labels; `texts` go to a base that reads them.
+
+        A `fitted_base` is taken as it is and only the rest is learned; X may then have other features than it was
+        trained on only if it reads texts. `held_out` = (X, Y) are rows for the calibration that no `fitted_base` has
+        seen; without them a part of X serves, and the base's scores on rows it knows are better than it is.
+        """
+        X = as_features(X)
+        Y = as_labels(Y, n_rows=int(X.shape[0]))
+        check_texts(texts, int(X.shape[0]))
+        if X.shape[0] == 0 or Y.shape[1] == 0:
+            raise InputError(
+                f"training needs at least one row and one label; got {X.shape[0]} rows, {Y.shape[1]} labels"
+            )
+        calibration, trained = None, None
+        if self.calibrate:
+            known, unseen = self._split(int(X.shape[0]))
+            if held_out is not None:
+                known = np.arange(int(X.shape[0]))
+                Xh, Yh = as_features(held_out[0], n_features=int(X.shape[1])), as_labels(held_out[1])
+            else:
+                Xh, Yh = _take(X, unseen), _take(Y, unseen)
+            if len(unseen) or held_out is not None:
+                trained = self._train(X, Y, known, texts, fitted_base)
+                told = rows_of(texts, unseen) if held_out is None else {}
+                calibration = self._calibrate(*trained, Xh, Yh, told, label_frequency(Y))
+                if len(known) == X.shape[0] or not self.refit:
+                    self._base, self._classifiers, self._calibration = *trained, calibration
+                    return self
+        trained = self._train(X, Y, np.arange(int(X.shape[0])), texts, fitted_base)
+        self._base, self._classifiers, self._calibration = *trained, calibration
+        return self
+
+    def _split(self, n: int) -> tuple[Int64, Int64]:
+        order = generator(self.seed, "calibration").permutation(n)
+        held = min(self.calibration_rows, n // 10)
+        return np.sort(order[held:]), np.sort(order[:held])
+
+    def _train(self, X: Csr, Y: Csr, rows: Int64, texts: Any, fitted_base: Model | None) -> tuple[Model, Classifiers]:
+        whole = len(rows) == X.shape[0]
+        X, Y = (X, Y) if whole else (_take(X, rows), _take(Y, rows))
+        told = rows_of(texts, rows)
+        if fitted_base is None:
+            base = fresh(self.base, seed=self.seed, threads=self.threads).fit(X, Y, **told)
+        else:
+            base = with_threads(fitted_base, self.threads)
+        progress.note(f"looking for {self.candidates} candidates of each of {len(rows):,} rows")
+        found = base.predict(X, self.candidates, **told)
+        if found.n_labels != Y.shape[1]:
+            raise InputError(f"the base knows {found.n_labels} labels; Y has {Y.shape[1]}")
+        return base, self.ranker.train(X, Y, found, seed=self.seed, threads=self.threads)
+
+    def _calibrate(
+        self, base: Model, classifiers: Classifiers, X: Csr, Y: Csr, told: dict[str, Any], frequency: Int64
+    ) -> Calibration:
+        found = base.predict(X, self.candidates, **told)
+        q = classifiers.score(X, found.labels, threads=self.threads)
+        return Calibration.learn(
+            found.scores, q, found.labels, Y, frequency,
+            max_leaves=self.max_leaves, min_leaf=self.min_leaf, seed=self.seed,
+        )  # fmt: skip
+
+    def predict(self, X: Any, k: int = 10, *, texts: Any = None) -> TopK:
+        """The k best labels of each row: of the base's `candidates` (k, if that is more), ordered anew."""
+        base, k = with_threads(self.fitted_base, self.threads), check_k(k)
+        rows = as_rows(X, n_features=self.classifiers.n_features)
+        told = rows_of(texts, np.arange(rows.shape[0]))
+        found = base.predict(X, max(self.candidates, k), **told)
+        labels, p = np.ascontiguousarray(found.labels), np.ascontiguousarray(found.scores)
+        return best(labels, self._combine(rows, labels, p), k, found.n_labels, threads=self.threads)
+
+    def score(self, X: Any, labels: Any) -> Csr:
+        """Scores of given labels: `labels` is n×L, its stored entries say which labels of each row to score."""
+        base = self.fitted_base
+        if not can_score(base):
+            raise InputError(f"{type(base).__name__} cannot score given labels, so neither can Reranked")
+        rows = as_rows(X, n_features=self.classifiers.n_features)
+        wanted = as_pairs(labels, n_rows=rows.shape[0], n_labels=self.n_labels)
+        given = scores_of(base, X, for_scipy(wanted))
+        wide, place = padded(wanted)
+        p = np.zeros(wide.shape, np.float32)
+        p[place] = given
+        scores = self._combine(rows, wide, p)
+        return for_scipy(assemble(scores[place], wanted.indices, wanted.indptr, wanted.shape))
+
+    def _combine(self, X: Any, labels: Int32, p: Float32) -> Float32:
+        q = self.classifiers.score(X, labels, threads=self.threads)
+        if self._calibration is None:
+            return p * q
+        probability = self._calibration.probability(p, q, labels, threads=self.threads)
+        if self.blend == "sum":
+            return probability + p * q
+        scores: Float32 = (probability + LEAST) * np.sqrt(np.maximum(p * q, 0))
+        return scores
+
+    def to_state(self) -> State:
+        """For the store."""
+        parts: dict[str, Storable] = {"base": self.fitted_base, "classifiers": self.classifiers}
+        if self._calibration is not None:
+            parts["calibration"] = self._calibration
+        return State(parts=parts)
+
+    @classmethod
+    def from_state(cls, params: Mapping[str, Any], state: State) -> Self:
+        """From the store."""
+        base, classifiers, calibration = (state.parts.get(n) for n in ("base", "classifiers", "calibration"))
+        if not isinstance(base, Model) or not isinstance(classifiers, Classifiers):
+            raise StoreError("a Reranked model needs the parts 'base', a model, and 'classifiers'")
+        if calibration is not None and not isinstance(calibration, Calibration):
+            raise StoreError("the part 'calibration' must be a Calibration")
+        for name, n in (("classifiers", classifiers.n_labels), ("calibration", calibration and calibration.n_labels)):
+            if n is not None and n != base.n_labels:
+                raise StoreError(f"the base has {base.n_labels} labels, its {name} {n}")
+        model = cls(**params)
+        model._base, model._classifiers, model._calibration = base, classifiers, calibration
+        return model
+
+
+def _take(matrix: Csr, rows: Int64) -> Csr:
+    """Some rows, in the form kernels want."""
+    part = for_scipy(matrix)[rows]
+    return assemble(part.data, part.indices.astype(np.int32, copy=False), part.indptr.astype(np.int64), part.shape)
