@@ -23,7 +23,15 @@ from .figures import Figures, table
 from .measure import quality
 
 METRICS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5", "R@10", "R@20", "R@100")
-STAGES = {"stage 1": {"stages": 1}, "stage 2": {"stages": 2}}
+# The steps of ELIAS: a preset each, and what is changed in it. Then what it is compared with.
+STEPS: dict[str, tuple[str, dict[str, Any]]] = {
+    "stage 1": ("elias", {"stages": 1}),
+    "stage 2": ("elias", {"stages": 2}),
+    "+ ranker": ("elias++", {"calibrate": False}),
+    "+ calibration": ("elias++", {}),
+    "× 3": ("elias++,elias++,elias++", {}),
+}
+SMALL = ("stage 1", "stage 2")
 OTHERS = ("encoder-ova", "xr-linear", "overlap", "glas")
 WEIGHTS = (0.0, 0.01, 0.2, 1.0)  # λ, beside the default
 WIDTHS = (1, 3, 30)  # κ as multiples of the labels a cluster has, beside the default of 10
@@ -34,7 +42,8 @@ TOP = (1, 2, 4)  # edges a cluster keeps, as multiples of the labels it would ha
 def plan(data: str, seed: int, small: bool) -> list[Run]:
     """Both stages, the others, and (not small, one seed) the sweeps of table 7."""
     common = {"data": data, "seed": seed}
-    runs: list[Run] = [{**common, "model": name, "factor": None, "value": None} for name in STAGES]
+    steps = SMALL if small else tuple(STEPS)
+    runs: list[Run] = [{**common, "model": name, "factor": None, "value": None} for name in steps]
     runs += [{**common, "model": name, "factor": None, "value": None} for name in OTHERS[: 2 if small else None]]
     if not small and seed == 0:
         runs += [{**common, "model": "stage 2", "factor": "shortlist_weight", "value": value} for value in WEIGHTS]
@@ -45,9 +54,8 @@ def plan(data: str, seed: int, small: bool) -> list[Run]:
 def measure(run: Run, bench: Bench) -> dict[str, Any]:
     """Train one model; quality on test, recall by label frequency, and the index if it has one."""
     data = bench.data(run["data"])
-    name = run["model"]
-    model = preset("elias" if name in STAGES else name, seed=run["seed"], threads=bench.threads)
-    model.set_params(**STAGES.get(name, {}))
+    name, changed = STEPS.get(run["model"], (run["model"], {}))
+    model = preset(name, seed=run["seed"], threads=bench.threads, **changed)
     n_labels = int(data.train.Y.shape[1])
     if run["factor"] == "edges":
         clusters = model._n_clusters(n_labels) if isinstance(model, Elias) else 1
@@ -142,10 +150,10 @@ def _number(rows: list[dict[str, Any]], name: str) -> str:
 
 def _steps(rows: list[dict[str, Any]]) -> str:
     lines = []
-    for model in (*STAGES, *OTHERS):
+    for model in (*STEPS, *OTHERS):
         found = _of(rows, model=model, factor=None)
         if found:
-            name = f"ELIAS, {model}" if model in STAGES else f"`{model}`"
+            name = f"ELIAS {model}" if model in STEPS else f"`{model}`"
             lines.append([name, *(_number(found, metric) for metric in (*METRICS, "seconds", "ms a row"))])
     return table(["model", *METRICS, "training s", "ms a row"], lines)
 
@@ -193,7 +201,7 @@ def _pictures(rows: list[dict[str, Any]], figures: Figures, name: str) -> str:
     key = f"index-{name.replace('/', '-')}"
     with figures.draw(key, columns=3) as (left, middle, right):
         tenths = np.arange(1, 11)
-        for model in (*STAGES, *OTHERS):
+        for model in (*STEPS, *OTHERS):
             found = _of(rows, model=model, factor=None)
             if found:
                 left.plot(tenths, np.mean([row["deciles"] for row in found], axis=0), "o-", label=model, markersize=3)

@@ -27,12 +27,13 @@ def test_the_whole_of_it(folder: Path, tmp_path: Path, monkeypatch: pytest.Monke
         "preset",
         lambda name, **p: xt.preset(name, **p, **(quick if name in ("elias", "encoder-ova") else {})),
     )
+    monkeypatch.setattr(elias, "STEPS", {name: elias.STEPS[name] for name in elias.SMALL})
     monkeypatch.setattr(elias, "WEIGHTS", (0.2,))
     monkeypatch.setattr(elias, "WIDTHS", (1,))
     monkeypatch.setattr(elias, "OTHERS", ("encoder-ova", "xr-linear"))
     page = run_all(experiment("elias"), tmp_path / "out", data=[str(folder)], seeds=1, threads=1).read_text()
     for expected in (
-        "| ELIAS, stage 1 |", "| ELIAS, stage 2 |", "| `encoder-ova` |", "Stage 2 against stage 1: R@100",
+        "| ELIAS stage 1 |", "| ELIAS stage 2 |", "| `encoder-ova` |", "Stage 2 against stage 1: R@100",
         "| λ = 0.2 |", "| κ, in labels a cluster has = 1 |", "| score ≥ 0.1 |",
     ):  # fmt: skip
         assert expected in page
@@ -42,3 +43,9 @@ def test_the_whole_of_it(folder: Path, tmp_path: Path, monkeypatch: pytest.Monke
 def test_tenths_of_the_labels() -> None:
     tenth = elias.deciles(np.arange(20))
     assert tenth.tolist() == [9 - i // 2 for i in range(20)]
+
+
+def test_every_step_is_a_model() -> None:
+    for name, changed in elias.STEPS.values():
+        assert not xt.preset(name, **changed).fitted
+    assert len(elias.plan("x", 0, True)) < len(elias.plan("x", 1, False)) < len(elias.plan("x", 0, False))
