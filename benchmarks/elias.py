@@ -100,8 +100,11 @@ def plain(w: SimpleNamespace, threads: int) -> tuple[float, list[np.ndarray]]:
     W = torch.from_numpy(w.W).requires_grad_()
     n, ids = len(x), torch.from_numpy(w.ids).long()
     edges = (a.log_softmax(1) + math.log(w.scale)).clamp(max=0)
-    logs = ((x @ c.T).log_softmax(1) + math.log(ALPHA)).clamp(max=0)
-    chosen, best = logs.topk(w.beam, dim=1)
+    logits = x @ c.T
+    logs = (logits.log_softmax(1) + math.log(ALPHA)).clamp(max=0)
+    # By logits: clamped scores tie, and the order of the beam says which labels are the row's own here.
+    best = logits.detach().topk(w.beam, dim=1).indices
+    chosen = logs.gather(1, best)
     paths = (chosen[:, :, None] + edges[best]).reshape(n, -1)
     labels = ids[best].reshape(n, -1)
     full = torch.full((n, w.labels), -1e30).scatter_reduce(1, labels, paths, "amax")
@@ -173,6 +176,9 @@ def main() -> None:
         began = time.perf_counter()
         network.predict(w.vectors, 10, beam=how.beam, shortlist=how.shortlist)
         predicting.append(time.perf_counter() - began)
+    apart = abs(losses["ours"] - losses["torch"]) / losses["torch"]
+    if apart > 1e-5:
+        raise SystemExit(f"the losses differ by {apart:.1e}: {losses}; this would compare two different things")
     best = {name: min(found) for name, found in times.items()}
     record(
         "elias", **vars(how), threads=threads, losses=losses,
