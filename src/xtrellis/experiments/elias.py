@@ -33,7 +33,7 @@ STEPS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 SMALL = ("stage 1", "stage 2")
 OTHERS = ("encoder-ova", "xr-linear", "overlap", "glas")
-WEIGHTS = (0.0, 0.01, 0.2, 1.0)  # λ, beside the default
+WEIGHTS = (0.0, 0.05, 1.0)  # λ, beside the default
 WIDTHS = (1, 3, 30)  # κ as multiples of the labels a cluster has, beside the default of 10
 LEAST = (0.01, 0.05, 0.1, 0.25, 0.5)
 TOP = (1, 2, 4)  # edges a cluster keeps, as multiples of the labels it would have

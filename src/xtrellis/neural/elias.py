@@ -65,10 +65,10 @@ class Elias(Model):
         default=None,
     )
     shortlist_weight: float = param(
-        number(at_least=0), "weight of the loss that pulls labels into the shortlist (λ)", default=0.05
+        number(at_least=0), "weight of the loss that pulls labels into the shortlist (λ)", default=0.3
     )
     dropout: float = param(
-        number(at_least=0, at_most=0.9), "share of a vector's entries set to 0 in training", default=0.5
+        number(at_least=0, at_most=0.9), "share of a vector's entries set to 0 in training", default=0.4
     )
     batch: int | None = param(
         integer(at_least=1, or_none=True), "rows in a batch; None: up to 512, fewer for small data", default=None
@@ -296,7 +296,11 @@ class Elias(Model):
 
 
 class StagedLoop(Loop):
-    """Only epochs of the last stage can be the best: the first one is a means."""
+    """Only epochs of the last stage can be the best: the first one is a means.
+
+    The best one has the largest sum of P@1 and R@100. P@1 alone is all but settled while the index still learns to
+    reach more labels, so chance would often choose an early epoch.
+    """
 
     first_epochs = 0
 
@@ -305,7 +309,7 @@ class StagedLoop(Loop):
         last = len(self.curves) - 1
         if not self._held_out() or last < self.first_epochs:
             return last
-        scores = [point["held_out_p1"] for point in self.curves[self.first_epochs :]]
+        scores = [point["held_out_p1"] + point["held_out_r100"] for point in self.curves[self.first_epochs :]]
         return self.first_epochs + int(np.argmax(scores))
 
     def _stale(self) -> bool:
