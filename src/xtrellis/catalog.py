@@ -34,7 +34,7 @@ def _interpolated() -> Model:
     from .index import InterpolatedTree
     from .linear import LinearTree
 
-    return LinearTree(index=InterpolatedTree(), search="best-first")
+    return LinearTree(index=InterpolatedTree())
 
 
 def _overlap() -> Model:
