@@ -13,18 +13,15 @@ class Packed {
 public:
     Packed(In<Offset> offsets, In<Id> children, int copies, In<Offset> block_offsets,
            In<Offset> bucket_offsets, In<Offset> byte_offsets, In<std::uint32_t> buckets, In<std::uint8_t> bytes,
-           In<float> scales, In<float> biases, int storage, int bits, int transform, Id most_copies, In<Id> owner,
-           In<Id> node_slot, In<Offset> label_offsets, In<Id> label_slots)
+           In<float> scales, In<float> biases, int storage, int bits, int transform, Id most_copies)
         : offsets_(offsets), children_(children), block_offsets_(block_offsets), bucket_offsets_(bucket_offsets),
-          byte_offsets_(byte_offsets), buckets_(buckets), bytes_(bytes), scales_(scales), biases_(biases), owner_(owner),
-          node_slot_(node_slot), label_offsets_(label_offsets), label_slots_(label_slots) {
+          byte_offsets_(byte_offsets), buckets_(buckets), bytes_(bytes), scales_(scales), biases_(biases) {
         model_.tree = {static_cast<Offset>(offsets.size()) - 1, offsets.data(), children.data()};
         model_.weights = {block_offsets.data(), bucket_offsets.data(), byte_offsets.data(), buckets.data(), bytes.data(),
                           scales.data(), biases.data(), static_cast<Storage>(storage), bits};
         model_.transform = static_cast<Transform>(transform);
         model_.copies = static_cast<Copies>(copies);
         model_.most_copies = most_copies;
-        model_.places = {owner.data(), node_slot.data(), label_offsets.data(), label_slots.data()};
     }
     const Model& model() const { return model_; }
 
@@ -35,9 +32,6 @@ private:
     In<std::uint32_t> buckets_;
     In<std::uint8_t> bytes_;
     In<float> scales_, biases_;
-    In<Id> owner_, node_slot_;
-    In<Offset> label_offsets_;
-    In<Id> label_slots_;
     Model model_;
 };
 
@@ -57,11 +51,7 @@ void single(const Packed& packed, In<Id> x_ids, In<float> x_values, Id beam, In<
             Out2<float> scores) {
     const SparseRow x{{x_ids.data(), x_ids.size()}, {x_values.data(), x_values.size()}};
     const Request request = request_of(beam, static_cast<Id>(labels.shape(1)), allowed);
-    // The better nodes first: with the beam as a limit a level, this finds what beam search finds, since a node comes out
-    // of the queue after every better one of its level and before its own children; and it stops as soon as nothing can
-    // improve the answer. The mean of a label's places is over the whole beam.
-    if (packed.model().copies == Copies::mean) beam_single(packed.model(), x, request, labels.data(), scores.data());
-    else best_first(packed.model(), x, request, labels.data(), scores.data());
+    best_first(packed.model(), x, request, labels.data(), scores.data());
 }
 
 // Returns how many nodes were expanded in all.
@@ -133,14 +123,12 @@ NB_MODULE(search, m) {
     using release = nb::call_guard<nb::gil_scoped_release>;
     nb::class_<Packed>(m, "Packed")
         .def(nb::init<In<Offset>, In<Id>, int, In<Offset>, In<Offset>, In<Offset>, In<std::uint32_t>,
-                      In<std::uint8_t>, In<float>, In<float>, int, int, int, Id, In<Id>, In<Id>, In<Offset>, In<Id>>(),
+                      In<std::uint8_t>, In<float>, In<float>, int, int, int, Id>(),
              nb::kw_only(), nb::arg("offsets").noconvert(), nb::arg("children").noconvert(),
              nb::arg("copies"), nb::arg("block_offsets").noconvert(), nb::arg("bucket_offsets").noconvert(),
              nb::arg("byte_offsets").noconvert(), nb::arg("buckets").noconvert(), nb::arg("bytes").noconvert(),
              nb::arg("scales").noconvert(), nb::arg("biases").noconvert(), nb::arg("storage"), nb::arg("bits"),
-             nb::arg("transform"), nb::arg("most_copies"), nb::arg("owner").noconvert(),
-             nb::arg("node_slot").noconvert(), nb::arg("label_offsets").noconvert(),
-             nb::arg("label_slots").noconvert());
+             nb::arg("transform"), nb::arg("most_copies"));
     m.def("batch", &batch, release(), nb::arg("packed"), nb::arg("x_offsets").noconvert(), nb::arg("x_ids").noconvert(),
           nb::arg("x_values").noconvert(), nb::arg("columns"), nb::arg("first"), nb::arg("last"), nb::arg("beam"),
           nb::arg("allowed").noconvert(), nb::arg("labels").noconvert(), nb::arg("scores").noconvert());

@@ -17,10 +17,6 @@ struct Visit {
 // Bytes of a block that one query pays for: fewer queries than that look their features up one by one.
 constexpr std::size_t worth_opening = 2048;
 
-bool holds_labels(const Model& m, Id node) {
-    return std::any_of(m.tree.children + m.tree.offsets[node], m.tree.children + m.tree.offsets[node + 1], [](Id child) { return child < 0; });
-}
-
 // By node, then by query: a stable counting sort, since visits come query by query.
 void sort_by_node(const std::vector<Visit>& visits, std::vector<Visit>& sorted, std::vector<std::uint32_t>& counts) {
     const auto [low, high] = std::minmax_element(visits.begin(), visits.end(), [](const Visit& a, const Visit& b) { return a.node < b.node; });
@@ -46,21 +42,13 @@ XTRELLIS_INLINE void batch(const Model& m, const Csr& X, Offset first, Offset la
     std::vector<std::uint32_t> scattered(static_cast<std::size_t>(X.offsets[last] - begin_entry));
     for (std::size_t i = 0; i < scattered.size(); ++i) scattered[i] = scatter(X.ids[begin_entry + static_cast<Offset>(i)], m.weights.bits);
     float margins[max_block] = {};
-    Scores kept;
-    const bool by_mean = m.copies == Copies::mean;
 
     while (!visits.empty()) {
         sort_by_node(visits, sorted, counts);
-        if (by_mean) {
-            std::size_t coming = kept.size();
-            for (const Visit& v : sorted) coming += static_cast<std::size_t>(m.tree.offsets[v.node + 1] - m.tree.offsets[v.node]);
-            kept.reserve(coming);
-        }
         for (std::size_t begin = 0, end = 0; begin < sorted.size(); begin = end) {
             const Id node = sorted[begin].node;
             while (end < sorted.size() && sorted[end].node == node) ++end;
             const Offset slot = m.tree.offsets[node], children = m.tree.offsets[node + 1] - slot;
-            const bool keep = by_mean && holds_labels(m, node);
             for (Offset done = 0; done < children; done += max_block) {
                 const Offset size = std::min<Offset>(max_block, children - done);
                 const Block<Value> block(m.weights, m.weights.block_offsets[node] + done / max_block);
@@ -76,7 +64,6 @@ XTRELLIS_INLINE void batch(const Model& m, const Csr& X, Offset first, Offset la
                     if (share) table.add(X[row], ids, margins);
                     else add_by_search(block, size, X[row], ids, margins);
                     judge(m, request, slot + done, size, sorted[i].score, margins, answers[q], [&](Scored s) { reached[q].push_back(s); });
-                    if (keep) answers[q].keep(slot + done, size, margins, kept);
                     // A wide node reaches more than will stay: cut now and then, or a chunk's candidates fill the memory.
                     if (request.beam > 0 && reached[q].size() > 4 * static_cast<std::size_t>(request.beam) + 256) cut(reached[q], request.beam);
                 }
@@ -91,33 +78,7 @@ XTRELLIS_INLINE void batch(const Model& m, const Csr& X, Offset first, Offset la
         }
     }
     const auto k = static_cast<std::size_t>(request.k);
-    for (std::size_t q = 0; q < queries; ++q) answers[q].write(m, kept, request.k, labels + q * k, scores + q * k);
-}
-
-template <class Value>
-XTRELLIS_INLINE void single(const Model& m, const SparseRow& x, const Request& request, Id* labels, float* scores) {
-    thread_local std::vector<Scored> level, reached;
-    thread_local std::vector<std::uint32_t> scattered;
-    thread_local Answer answer;
-    thread_local Scores kept;
-    kept.clear();
-    scatter_all(x, m.weights.bits, scattered);
-    answer.begin(m, request.k);
-    float margins[max_block] = {};
-    level.assign(1, {0.0f, 0});
-    while (!level.empty()) {
-        reached.clear();
-        for (const Scored& v : level) {
-            if (answer.hopeless(v.score)) break;  // the rest of the level is no better
-            evaluate<Value>(m, v.label, x, scattered, margins, [&](Offset slot, Offset size) {
-                judge(m, request, slot, size, v.score, margins, answer, [&](Scored s) { reached.push_back(s); });
-                if (answer.by_mean() && holds_labels(m, v.label)) answer.keep(slot, size, margins, kept);
-            });
-        }
-        keep_best(reached, request.beam);
-        level.swap(reached);
-    }
-    answer.write(m, kept, request.k, labels, scores);
+    for (std::size_t q = 0; q < queries; ++q) answers[q].write(request.k, labels + q * k, scores + q * k);
 }
 
 }  // namespace
@@ -127,14 +88,6 @@ XTRELLIS_CLONES void beam_batch(const Model& m, const Csr& X, Offset first, Offs
         case Storage::float32: return batch<float>(m, X, first, last, request, labels, scores);
         case Storage::float16: return batch<_Float16>(m, X, first, last, request, labels, scores);
         case Storage::int8: return batch<std::int8_t>(m, X, first, last, request, labels, scores);
-    }
-}
-
-XTRELLIS_CLONES void beam_single(const Model& m, const SparseRow& x, const Request& request, Id* labels, float* scores) {
-    switch (m.weights.storage) {
-        case Storage::float32: return single<float>(m, x, request, labels, scores);
-        case Storage::float16: return single<_Float16>(m, x, request, labels, scores);
-        case Storage::int8: return single<std::int8_t>(m, x, request, labels, scores);
     }
 }
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "core/dispatch.hpp"
@@ -39,15 +38,14 @@ XTRELLIS_INLINE void score_given(const Model& m, const Places& places, const Spa
             for (Offset c = 0; c < size; ++c) slot_scores.push_back(above + log_score(m.transform, margins[c]));
         });
     }
+    thread_local std::vector<Scored> found;
     for (std::size_t i = 0; i < labels.size(); ++i) {
-        const Offset begin = places.label_offsets[labels[i]], end = places.label_offsets[labels[i] + 1];
-        float best = -std::numeric_limits<float>::infinity(), sum = 0;
-        for (Offset c = begin; c < end; ++c) {
-            const float score = score_of(places.label_slots[c]);
-            best = std::max(best, score);
-            sum += std::exp(score);
+        found.clear();
+        for (Offset c = places.label_offsets[labels[i]]; c < places.label_offsets[labels[i] + 1]; ++c) {
+            found.push_back({score_of(places.label_slots[c]), labels[i]});
         }
-        scores[i] = m.copies == Copies::mean ? sum / static_cast<float>(end - begin) : std::exp(best);
+        std::sort(found.begin(), found.end(), better);
+        scores[i] = std::exp(m.copies == Copies::mean ? mean_of_places(found.data(), found.data() + found.size()) : found.front().score);
     }
 }
 

@@ -63,21 +63,12 @@ inline std::uint32_t scatter(Id feature, int bits) {
 // What a label that is found in several places scores: there are none such, the best place counts, or their mean.
 enum class Copies : int { none = 0, best = 1, mean = 2 };
 
-// Where labels sit and what lies above (LabelTree's arrays).
-struct Places {
-    const Id* owner = nullptr;              // the node of each slot
-    const Id* node_slot = nullptr;          // the slot that leads to each node, -1 for the root
-    const Offset* label_offsets = nullptr;  // slots of label l: label_slots[label_offsets[l] ..)
-    const Id* label_slots = nullptr;
-};
-
 struct Model {
     Tree tree;
     Weights weights;
     Transform transform = Transform::l3_hinge;
     Copies copies = Copies::none;
     Id most_copies = 1;  // places of a label at most
-    Places places{};     // only for means
 };
 
 }  // namespace xtrellis::search

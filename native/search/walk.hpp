@@ -27,10 +27,7 @@ XTRELLIS_INLINE void judge(const Model& m, const Request& request, Offset first,
     const Id* children = m.tree.children + first;
     const std::uint8_t* allowed = request.allowed ? request.allowed + first : nullptr;
     for (Offset c = 0; c < size; ++c) {
-        if (allowed && !allowed[c]) {
-            margins[c] = NAN;  // means ask again
-            continue;
-        }
+        if (allowed && !allowed[c]) continue;
         if (children[c] >= 0) reached(Scored{margins[c], children[c]});
         else answer.offer({margins[c], ~children[c]});
     }
@@ -56,11 +53,6 @@ inline void cut(std::vector<Scored>& nodes, Id beam) {
         std::nth_element(nodes.begin(), nodes.begin() + beam, nodes.end(), better);
         nodes.resize(static_cast<std::size_t>(beam));
     }
-}
-
-inline void keep_best(std::vector<Scored>& nodes, Id beam) {
-    cut(nodes, beam);
-    std::sort(nodes.begin(), nodes.end(), better);
 }
 
 }  // namespace xtrellis::search

@@ -159,7 +159,6 @@ void searching(search::Storage storage) {
     const Matrix X = random_matrix(rng, 20, 5, 2);
     const std::vector<Id> owner{0, 0, 0, 1, 1, 2, 2}, node_slot{-1, 0, 1}, label_slots{5, 3, 4, 6, 2}, wanted{0, 1, 2, 3};
     const std::vector<Offset> label_offsets{0, 1, 2, 4, 5};
-    m.places = {owner.data(), node_slot.data(), label_offsets.data(), label_slots.data()};
     for (int round = 0; round < 300; ++round) {
         m.copies = round % 2 ? search::Copies::mean : search::Copies::best;
         for (const Id beam : {0, 1, 5}) {
@@ -169,7 +168,7 @@ void searching(search::Storage storage) {
                 std::vector<float> many_scores(many.size()), one_scores(one.size());
                 search::beam_batch(m, X.view(), 0, 20, request, many.data(), many_scores.data());
                 for (Offset r = 0; r < 20; ++r) {
-                    search::beam_single(m, X.view()[r], request, one.data(), one_scores.data());
+                    search::best_first(m, X.view()[r], request, one.data(), one_scores.data());
                     for (Id i = 0; i < k; ++i) {
                         CHECK(one[static_cast<std::size_t>(i)] >= -1 && one[static_cast<std::size_t>(i)] < 4);
                         if (round < 2) CHECK(one[static_cast<std::size_t>(i)] == many[static_cast<std::size_t>(r * k + i)]);
@@ -232,7 +231,7 @@ void searching_damaged(search::Storage storage) {
     for (int round = 0; round < 200; ++round) {
         search::beam_batch(m, X.view(), 0, 9, {10, 5, nullptr, 0}, labels.data(), scores.data());
         for (const Id label : labels) CHECK(label >= -1 && label <= wide);
-        search::beam_single(m, X.view()[0], {10, 5, nullptr, 0}, labels.data(), scores.data());
+        search::best_first(m, X.view()[0], {10, 5, nullptr, 0}, labels.data(), scores.data());
         search::unpack_block(m.weights, 1);
         const auto size = static_cast<std::uint32_t>(byte_offsets[2] - byte_offsets[1]);
         for (int i = 0; i < 4; ++i) {

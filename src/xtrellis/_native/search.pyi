@@ -20,10 +20,6 @@ class Packed:
         bits: int,
         transform: int,
         most_copies: int,
-        owner: Int32,
-        node_slot: Int32,
-        label_offsets: Int64,
-        label_slots: Int32,
     ) -> None: ...
 
 def batch(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..catalog import preset
 from ..index import Overlap
 from ..labels import entangle, fuse
 from ..linear import LinearTree
@@ -19,7 +20,7 @@ from .figures import Figures, table
 SIZES = (2, 4, 6, 8, 10, 12, 16)
 MODES = ("easy", "medium", "hard")
 COPIES = (1, 2, 3, 4, 5, 6)
-LIMIT = 300  # labels in a cluster, as in the preset
+LIMIT = 200  # labels in a cluster, as in the preset
 VARIANTS: dict[str, dict[str, Any] | None] = {
     "none": None,
     "overlap": {},
@@ -27,6 +28,7 @@ VARIANTS: dict[str, dict[str, Any] | None] = {
     "no update": {"update": False},
     "random copies": {"assign": "random", "max_cluster_size": None},
     "two rounds": {"rounds": 2},
+    "preset": {"merge": "max"},
 }
 METRICS = ("P@1", "P@3", "P@5")
 
@@ -55,6 +57,8 @@ def measure(run: Run, bench: Bench) -> list[dict[str, Any]]:
     plain = LinearTree(seed=seed, threads=bench.threads)
     params = None if wanted is None else {"max_cluster_size": LIMIT * int(wanted.get("copies", 2)) // 2, **wanted}
     model = plain.clone().set_params(overlap=None if params is None else Overlap(**params))
+    if run.get("variant") == "preset":
+        model.set_params(beam=preset("overlap").get_params()["beam"])
     times = {}
     for name, it in (("plain", plain), ("model", model)):
         begun = time.perf_counter()

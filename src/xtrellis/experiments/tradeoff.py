@@ -1,4 +1,4 @@
-"""How frequencies in the tree trade precision for depth and time (Busa-Fekete et al. 2019, figures 3 and 4).
+"""How frequencies in the tree trade precision for depth and time (Baharav et al. 2021, figures 3 and 4).
 
 A run trains one kind of model over interpolated trees from balanced 2-means (0) to Fano's code (inf), and asks all of
 them in turn. LinearTree has the paper's setting (binary, 100 labels a leaf) and ours (16-way); SoftmaxTree has binary

@@ -22,7 +22,7 @@ from ..errors import InputError
 from ..index import LabelTree
 from ..types import Csr, Int64
 from .explanation import Explanation, Path, Push, Step
-from .packed import PackedTree
+from .packed import FAINT, PackedTree
 from .search import score_tree
 from .segments import MAX_BLOCK
 
@@ -137,6 +137,8 @@ def merged(tree: PackedTree, labels: NDArray[Any], logs: Float64) -> Float64:
     np.maximum.at(best, labels, logs)
     if tree.merge != "mean" or not tree.tree.has_copies:
         return best
+    matters = logs >= best[labels] + np.log(FAINT)
+    labels, logs = labels[matters], logs[matters]
     total = np.bincount(labels, np.exp(logs - best[labels]), minlength=len(best))
     found = np.isfinite(best)
     best[found] += np.log(total[found] / np.bincount(labels, minlength=len(best))[found])

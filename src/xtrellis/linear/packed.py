@@ -24,11 +24,8 @@ TRANSFORMS = {"l2-hinge": 0, "l3-hinge": 1, "sigmoid": 2}
 STORAGES = {"float32": 0, "float16": 1, "int8": 2}
 MERGES = {"max": 1, "mean": 2}  # what a label scores that search finds in several places
 
-_NOTHING = np.zeros(0, np.int32)
-NO_PLACES: Mapping[str, Any] = {  # search need not know where labels sit unless it averages over places
-    "copies": 0, "most_copies": 1, "owner": _NOTHING, "node_slot": _NOTHING,
-    "label_offsets": np.zeros(0, np.int64), "label_slots": _NOTHING,
-}  # fmt: skip
+# Places of a label that score less than this share of its best one do not count in a mean (native/search/answer.hpp).
+FAINT = 1 / 4
 LAYOUT = 2  # of the bytes in a block (native/search/model.hpp); a model with another one would give wrong answers
 
 # A block in plain form: features ascending, where each one's entries begin (and one end), children, weights.
@@ -72,20 +69,10 @@ class PackedTree(Storable):
             storage=STORAGES[storage],
             bits=self.bits,
             transform=TRANSFORMS[transform],
-            **{**self._places(), **{name: arrays[name] for name in DTYPES}},
+            copies=MERGES[merge] if tree.has_copies else 0,
+            most_copies=int(np.diff(tree.label_slots[0]).max()) if tree.has_copies else 1,
+            **{name: arrays[name] for name in DTYPES},
         )
-
-    def _places(self) -> Mapping[str, Any]:
-        tree = self.tree
-        if not tree.has_copies:
-            return NO_PLACES
-        if self.merge != "mean":
-            return {**NO_PLACES, "copies": MERGES[self.merge]}
-        offsets, slots = tree.label_slots
-        return {
-            "copies": MERGES["mean"], "most_copies": int(np.diff(offsets).max()),
-            "owner": tree.owner, "node_slot": tree.node_slot, "label_offsets": offsets, "label_slots": slots,
-        }  # fmt: skip
 
     @classmethod
     def pack(

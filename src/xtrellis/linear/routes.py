@@ -12,7 +12,7 @@ from .._native import search as native_search
 from ..index import LabelTree
 from ..parallel import run, spans, thread_count
 from ..types import Csr, Float32, Int32, Int64
-from .packed import NO_PLACES, STORAGES, TRANSFORMS, block_offsets
+from .packed import STORAGES, TRANSFORMS, block_offsets
 from .segments import Segment, key_bits
 
 NEGATIVES = ("teacher", "matcher", "both")
@@ -82,7 +82,7 @@ class Beams:
         blocks = block_offsets(tree)[first : last + 1]
         packed = native_search.Packed(
             offsets=tree.offsets[first : last + 1] - slots.start, children=tree.children[slots],
-            block_offsets=blocks - blocks[0], **{**NO_PLACES, **found.arrays},
+            block_offsets=blocks - blocks[0], copies=0, most_copies=1, **found.arrays,
             storage=STORAGES[storage], bits=key_bits(int(X.shape[1])), transform=TRANSFORMS[transform],
         )  # fmt: skip
         n = int(X.shape[0])
