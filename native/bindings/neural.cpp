@@ -8,6 +8,7 @@
 #include "neural/dots.hpp"
 #include "neural/graph.hpp"
 #include "neural/labels.hpp"
+#include "neural/shortlist.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -111,6 +112,60 @@ void walk(In2<Id> neighbours, In<Id> entries, In2<float> queries, In2<float> vec
                  static_cast<Offset>(found.shape(1)), found.data(), scores.data());
 }
 
+void beam(In2<float> scores, Out2<Id> found) {
+    neural::beam(scores.data(), static_cast<Offset>(scores.shape(0)), static_cast<Offset>(scores.shape(1)),
+                 static_cast<Offset>(found.shape(1)), found.data());
+}
+
+void shortlist(In2<Id> clusters, In2<float> logs, In2<Id> edge_ids, In2<float> edge_logs, Offset labels,
+               In<Offset> wanted_offsets, In<Id> wanted_ids, Out2<Id> found, Out2<float> log_scores, Out2<std::int32_t> paths) {
+    const neural::Edges edges{edge_ids.data(), edge_logs.data(), static_cast<Offset>(edge_ids.shape(1)), labels};
+    neural::shortlist(clusters.data(), logs.data(), static_cast<Offset>(clusters.shape(0)),
+                      static_cast<Offset>(clusters.shape(1)), edges, pattern(wanted_offsets, wanted_ids, labels),
+                      static_cast<Offset>(found.shape(1)), found.data(), log_scores.data(), paths.data());
+}
+
+void shortlist_back(In2<float> gradient, In2<std::int32_t> paths, In2<Id> clusters, Out2<float> by_cluster, Out2<float> by_edge) {
+    neural::shortlist_back(gradient.data(), paths.data(), clusters.data(), static_cast<Offset>(paths.shape(0)),
+                           static_cast<Offset>(clusters.shape(1)), static_cast<Offset>(paths.shape(1)),
+                           static_cast<Offset>(by_edge.shape(1)), by_cluster.data(), by_edge.data());
+}
+
+void gather_dots(In2<float> a, In2<float> W, In2<Id> ids, Out2<float> out) {
+    neural::gather_dots(a.data(), static_cast<Offset>(a.shape(0)), static_cast<Offset>(a.shape(1)), W.data(), ids.data(),
+                        static_cast<Offset>(ids.shape(1)), out.data());
+}
+
+void gather_sums(In2<float> g, In2<float> W, In2<Id> ids, Out2<float> out) {
+    neural::gather_sums(g.data(), static_cast<Offset>(g.shape(0)), static_cast<Offset>(W.shape(1)), W.data(), ids.data(),
+                        static_cast<Offset>(ids.shape(1)), out.data());
+}
+
+void scatter_sums(In<Offset> offsets, In<Id> rows, In<float> g, Offset first, Offset last, In2<float> A, Out2<float> out) {
+    neural::scatter_sums(offsets.data(), rows.data(), g.data(), first, last, A.data(), static_cast<Offset>(A.shape(1)),
+                         out.data());
+}
+
+void update_rows(In<Id> ids, In<Offset> offsets, In<Id> rows, In<float> g, Offset first, Offset last, In2<float> A,
+                 Out2<float> W, Out2<float> moment1, Out2<float> moment2, float rate, float beta1, float beta2,
+                 float correction1, float correction2, float epsilon, float decay) {
+    neural::update_rows(span(ids), offsets.data(), rows.data(), g.data(), first, last, A.data(),
+                        static_cast<Offset>(W.shape(1)), W.data(), moment1.data(), moment2.data(),
+                        {rate, beta1, beta2, correction1, correction2, epsilon, decay});
+}
+
+void adam(In<float> gradient, Out<float> values, Out<float> moment1, Out<float> moment2, float rate, float beta1, float beta2,
+          float correction1, float correction2, float epsilon, float decay) {
+    neural::adam(gradient.data(), static_cast<Offset>(values.size()), values.data(), moment1.data(), moment2.data(),
+                 {rate, beta1, beta2, correction1, correction2, epsilon, decay});
+}
+
+void rank(In2<float> a, In2<float> W, In2<Id> ids, In2<float> log_scores, Out2<Id> found, Out2<float> scores) {
+    neural::rank(a.data(), static_cast<Offset>(a.shape(0)), static_cast<Offset>(a.shape(1)), W.data(), ids.data(),
+                 log_scores.data(), static_cast<Offset>(ids.shape(1)), static_cast<Offset>(found.shape(1)), found.data(),
+                 scores.data());
+}
+
 }  // namespace
 
 NB_MODULE(neural, m) {
@@ -134,4 +189,25 @@ NB_MODULE(neural, m) {
           "found"_a.noconvert(), "scores"_a.noconvert(), release());
     m.def("walk", &walk, "neighbours"_a.noconvert(), "entries"_a.noconvert(), "queries"_a.noconvert(),
           "vectors"_a.noconvert(), "beam"_a, "found"_a.noconvert(), "scores"_a.noconvert(), release());
+    m.def("beam", &beam, "scores"_a.noconvert(), "found"_a.noconvert(), release());
+    m.def("shortlist", &shortlist, "clusters"_a.noconvert(), "logs"_a.noconvert(), "edge_ids"_a.noconvert(),
+          "edge_logs"_a.noconvert(), "labels"_a, "wanted_offsets"_a.noconvert(), "wanted_ids"_a.noconvert(),
+          "found"_a.noconvert(), "log_scores"_a.noconvert(), "paths"_a.noconvert(), release());
+    m.def("shortlist_back", &shortlist_back, "gradient"_a.noconvert(), "paths"_a.noconvert(), "clusters"_a.noconvert(),
+          "by_cluster"_a.noconvert(), "by_edge"_a.noconvert(), release());
+    m.def("gather_dots", &gather_dots, "a"_a.noconvert(), "W"_a.noconvert(), "ids"_a.noconvert(), "out"_a.noconvert(),
+          release());
+    m.def("gather_sums", &gather_sums, "g"_a.noconvert(), "W"_a.noconvert(), "ids"_a.noconvert(), "out"_a.noconvert(),
+          release());
+    m.def("scatter_sums", &scatter_sums, "offsets"_a.noconvert(), "rows"_a.noconvert(), "g"_a.noconvert(), "first"_a,
+          "last"_a, "A"_a.noconvert(), "out"_a.noconvert(), release());
+    m.def("update_rows", &update_rows, "ids"_a.noconvert(), "offsets"_a.noconvert(), "rows"_a.noconvert(),
+          "g"_a.noconvert(), "first"_a, "last"_a, "A"_a.noconvert(), "W"_a.noconvert(), "moment1"_a.noconvert(),
+          "moment2"_a.noconvert(), "rate"_a, "beta1"_a, "beta2"_a, "correction1"_a, "correction2"_a, "epsilon"_a,
+          "decay"_a, release());
+    m.def("adam", &adam, "gradient"_a.noconvert(), "values"_a.noconvert(), "moment1"_a.noconvert(),
+          "moment2"_a.noconvert(), "rate"_a, "beta1"_a, "beta2"_a, "correction1"_a, "correction2"_a, "epsilon"_a,
+          "decay"_a, release());
+    m.def("rank", &rank, "a"_a.noconvert(), "W"_a.noconvert(), "ids"_a.noconvert(), "log_scores"_a.noconvert(),
+          "found"_a.noconvert(), "scores"_a.noconvert(), release());
 }

@@ -8,6 +8,7 @@
 #include "neural/dots.hpp"
 #include "neural/graph.hpp"
 #include "neural/labels.hpp"
+#include "neural/shortlist.hpp"
 
 using namespace xtrellis;
 using namespace xtrellis::neural;
@@ -71,4 +72,42 @@ int main() {
     const std::vector<Id> links{1, -1, 2, 0, 3, -1, 4, 2, 0, -1}, entries{0};
     walk({links.data(), 2, entries.data(), 1}, queries.data(), 2, labels.data(), 5, dim, 5, 2, found.data(), scores.data());
     CHECK((found == std::vector<Id>{1, 2, 0, 2}));
+
+    // Two clusters: the first leads to labels 1 and 3, the second to 3 and 0 (one place of three is empty).
+    const std::vector<Id> edge_ids{1, 3, -1, 3, 0, -1}, beam_of{0, 1, 1, -1};
+    const std::vector<float> edge_logs{-1, -2, 0, -1, -3, 0}, logs{0, -0.5f, 0, 0};
+    const std::vector<Offset> wanted_offsets{0, 1, 1};
+    const std::vector<Id> wanted_ids{0};
+    const Csr wanted{2, 5, wanted_offsets.data(), wanted_ids.data(), nullptr};
+    std::vector<Id> listed(4);
+    std::vector<float> log_scores(4);
+    std::vector<std::int32_t> paths(4);
+    shortlist(beam_of.data(), logs.data(), 2, 2, {edge_ids.data(), edge_logs.data(), 3, 5}, wanted, 2, listed.data(),
+              log_scores.data(), paths.data());
+    CHECK((listed == std::vector<Id>{0, 1, 3, 0}) && (log_scores == std::vector<float>{-3.5f, -1, -1, -3}));
+    CHECK((paths == std::vector<std::int32_t>{4, 0, 0, 1}));
+    const std::vector<float> ones(4, 1.0f);
+    std::vector<float> by_cluster(4), by_edge(6, 0.0f);
+    shortlist_back(ones.data(), paths.data(), beam_of.data(), 2, 2, 2, 3, by_cluster.data(), by_edge.data());
+    CHECK((by_cluster == std::vector<float>{1, 1, 2, 0}) && (by_edge == std::vector<float>{1, 0, 0, 1, 2, 0}));
+
+    const std::vector<Id> some{4, -1, 0, 1, 3, 2, 0, 0, 0, -1};
+    std::vector<float> found_dots(10), summed(2 * dim);
+    gather_dots(queries.data(), 2, dim, labels.data(), some.data(), 5, found_dots.data());
+    CHECK((found_dots == std::vector<float>{1, 0, 0, 1, 0, 2, 2, 2, 2, 0}));
+    gather_sums(found_dots.data(), 2, dim, labels.data(), some.data(), 5, summed.data());
+    CHECK((summed == std::vector<float>{2, 1, 1, 2, 0, 8}));
+    std::vector<float> touched(4 * dim), m(5 * dim, 0.0f), v(5 * dim, 0.0f), moved(5 * dim, 1.0f);
+    scatter_sums(columns.offsets.data(), columns.rows.data(), columns.values.data(), 0, 4, G.data(), dim, touched.data());
+    CHECK(touched[0] == 3 && touched[dim] == 5);
+    update_rows(columns.ids, columns.offsets.data(), columns.rows.data(), columns.values.data(), 0, 4, G.data(), dim,
+                moved.data(), m.data(), v.data(), {0.5f, 0.9f, 0.999f, 10, 1000, 1e-8f, 0.0f});
+    CHECK(std::abs(moved[0] - 0.5f) < 1e-4f && moved[2 * dim] == 1.0f);
+    std::vector<Id> first_ids(6);
+    const std::vector<float> grid{1, 3, 2, 5, 5, 4};
+    beam(grid.data(), 2, 3, 3, first_ids.data());
+    CHECK((first_ids == std::vector<Id>{1, 2, 0, 0, 1, 2}));
+    const std::vector<float> zeros(10, 0.0f);
+    rank(queries.data(), 2, dim, labels.data(), some.data(), zeros.data(), 5, 2, found.data(), scores.data());
+    CHECK(found[0] == 1 && found[1] == 4 && scores[0] < 0);
 }

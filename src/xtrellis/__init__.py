@@ -12,9 +12,12 @@ __version__ = "0.1.0"
 
 # Public name -> the module that holds it. The one list of what users may rely on.
 _PUBLIC = {
+    "BagEncoder": "neural",
     "BalancedTree": "index",
     "DataError": "errors",
     "Dataset": "data",
+    "Elias": "neural",
+    "EncoderOvA": "neural",
     "Ensemble": "rank",
     "ExplainedTag": "explained",
     "Explanation": "linear",
@@ -39,6 +42,7 @@ _PUBLIC = {
     "Tag": "tagger",
     "Tagger": "tagger",
     "TopK": "types",
+    "TransformerEncoder": "neural",
     "TrainingError": "errors",
     "Vectorizer": "text",
     "XtrellisError": "errors",

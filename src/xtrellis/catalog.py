@@ -55,6 +55,18 @@ def _one_vs_all() -> Model:
     return LinearTree(index=FlatTree())
 
 
+def _elias() -> Model:
+    from .neural import Elias
+
+    return Elias()
+
+
+def _encoder_ova() -> Model:
+    from .neural import EncoderOvA
+
+    return EncoderOvA()
+
+
 def _glas() -> Model:
     from .neural import Glas
 
@@ -86,6 +98,8 @@ def _softmax_tree() -> Model:
 # Imports wait inside the functions: naming a preset must not load what other presets need.
 _PRESETS: dict[str, Callable[[], Model]] = {
     "bonsai": _bonsai,
+    "elias": _elias,
+    "encoder-ova": _encoder_ova,
     "glas": _glas,
     "interpolated": _interpolated,
     "one-vs-all": _one_vs_all,

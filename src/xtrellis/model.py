@@ -40,6 +40,11 @@ class Model(Configured, Storable):
     def n_labels(self) -> int:
         """How many labels the fitted model knows."""
 
+    @property
+    def reads_texts(self) -> bool:
+        """True if `fit` and `predict` want `texts=` beside the features."""
+        return False
+
     def save(self, path: str | Path) -> None:
         """Write the model as a folder, whole or not at all; an existing model there is replaced only when done."""
         self._require_fitted()

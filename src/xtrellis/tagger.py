@@ -133,6 +133,8 @@ class Tagger(Storable):
         extra = dict(extra or {})
         if names_to_read is not None:
             extra["label_features"] = self.require_vectorizer().transform(names_to_read)
+        if self.vectorizer is not None and self.model.reads_texts:
+            extra["texts"] = list(rows)
         self.model.fit(X, Y, **extra)
         # Without names a label is called by its number, so that answers always have one.
         self._label_names = named if named is not None else StringTable.of(map(str, range(Y.shape[1])))
@@ -174,7 +176,7 @@ class Tagger(Storable):
         number(or_none=True)("threshold", threshold)
         self._require_fitted()
         row = self.require_vectorizer().transform_one(text)
-        return self.named(self.model.predict(row, k), threshold=threshold)[0]
+        return self.named(self._ask(row, k, [text]), threshold=threshold)[0]
 
     def tag_many(self, texts: Iterable[str], k: int = 5, *, threshold: float | None = None) -> list[list[Tag]]:
         """`tag` for each text; much faster than one at a time."""
@@ -188,7 +190,12 @@ class Tagger(Storable):
         self._require_fitted()
         if self.vectorizer is None:
             return self.model.predict(rows, k)
-        return self.model.predict(self.vectorizer.transform(check_texts(rows)), k)
+        rows = check_texts(rows)
+        return self._ask(self.vectorizer.transform(rows), k, rows)
+
+    def _ask(self, X: Any, k: int, texts: Iterable[str]) -> TopK:
+        extra = {"texts": list(texts)} if self.model.reads_texts else {}
+        return self.model.predict(X, k, **extra)
 
     def predict_dataset(self, dataset: Dataset, k: int = 10) -> TopK:
         """The k best labels of each row of a Dataset; a feature matrix is taken as it is."""

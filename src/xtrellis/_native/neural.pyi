@@ -47,3 +47,53 @@ def best_of_given(queries: Float32, vectors: Float32, given: Int32, found: Int32
 def walk(
     neighbours: Int32, entries: Int32, queries: Float32, vectors: Float32, beam: int, found: Int32, scores: Float32
 ) -> None: ...
+def beam(scores: Float32, found: Int32) -> None: ...
+def shortlist(
+    clusters: Int32,
+    logs: Float32,
+    edge_ids: Int32,
+    edge_logs: Float32,
+    labels: int,
+    wanted_offsets: Int64,
+    wanted_ids: Int32,
+    found: Int32,
+    log_scores: Float32,
+    paths: Int32,
+) -> None: ...
+def shortlist_back(gradient: Float32, paths: Int32, clusters: Int32, by_cluster: Float32, by_edge: Float32) -> None: ...
+def gather_dots(a: Float32, W: Float32, ids: Int32, out: Float32) -> None: ...
+def gather_sums(g: Float32, W: Float32, ids: Int32, out: Float32) -> None: ...
+def scatter_sums(offsets: Int64, rows: Int32, g: Float32, first: int, last: int, A: Float32, out: Float32) -> None: ...
+def update_rows(
+    ids: Int32,
+    offsets: Int64,
+    rows: Int32,
+    g: Float32,
+    first: int,
+    last: int,
+    A: Float32,
+    W: Float32,
+    moment1: Float32,
+    moment2: Float32,
+    rate: float,
+    beta1: float,
+    beta2: float,
+    correction1: float,
+    correction2: float,
+    epsilon: float,
+    decay: float,
+) -> None: ...
+def adam(
+    gradient: Float32,
+    values: Float32,
+    moment1: Float32,
+    moment2: Float32,
+    rate: float,
+    beta1: float,
+    beta2: float,
+    correction1: float,
+    correction2: float,
+    epsilon: float,
+    decay: float,
+) -> None: ...
+def rank(a: Float32, W: Float32, ids: Int32, log_scores: Float32, found: Int32, scores: Float32) -> None: ...

@@ -1,5 +1,9 @@
 """Models with dense embeddings. Importing this loads no torch; training needs it (extra `deep`)."""
 
+from .elias import Elias
+from .encoder import BagEncoder, Encoder
 from .glas import Glas
+from .ova import EncoderOvA
+from .transformer import TransformerEncoder
 
-__all__ = ["Glas"]
+__all__ = ["BagEncoder", "Elias", "Encoder", "EncoderOvA", "Glas", "TransformerEncoder"]

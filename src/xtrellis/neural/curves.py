@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +22,17 @@ NAMES = (
 )  # not the seconds: a model is the same wherever made
 
 
-def to_array(curves: Curves) -> Array:
+def to_array(curves: Curves, names: Sequence[str] = NAMES) -> Array:
     """One row an epoch; NaN where nothing was measured."""
-    return np.array([[point.get(name, math.nan) for name in NAMES] for point in curves]).reshape(-1, len(NAMES))
+    return np.array([[point.get(name, math.nan) for name in names] for point in curves]).reshape(-1, len(names))
 
 
-def from_array(array: Array) -> Curves:
+def from_array(array: Array, names: Sequence[str] = NAMES) -> Curves:
     """The inverse of `to_array`."""
-    if array.ndim != 2 or array.shape[1] != len(NAMES) or array.dtype != np.float64:
-        raise StoreError(f"learning curves must be epochs × {len(NAMES)} float64; got {array.dtype} {array.shape}")
+    if array.ndim != 2 or array.shape[1] != len(names) or array.dtype != np.float64:
+        raise StoreError(f"learning curves must be epochs × {len(names)} float64; got {array.dtype} {array.shape}")
     return [
-        {name: float(value) for name, value in zip(NAMES, row, strict=True) if not math.isnan(value)} for row in array
+        {name: float(value) for name, value in zip(names, row, strict=True) if not math.isnan(value)} for row in array
     ]
 
 

