@@ -80,6 +80,8 @@ bench-all: bench
 	$(BIN)/python benchmarks/metrics.py
 	$(BIN)/python benchmarks/store.py
 	$(BIN)/python benchmarks/trees.py
+	$(BIN)/python benchmarks/storage.py
+	$(BIN)/python benchmarks/softmax.py
 	$(BIN)/python benchmarks/pecos_parity.py
 	$(BIN)/python benchmarks/million.py
 	$(BIN)/python benchmarks/report.py

@@ -170,6 +170,47 @@ def targets_section(best: dict[str, dict[str, Line]]) -> Iterator[str]:
     yield ""
 
 
+def storage_section(best: dict[str, dict[str, Line]]) -> Iterator[str]:
+    newest = {(line["data"], line["storage"]): line for line in lines("storage")}
+    if not newest:
+        return
+    yield "## Weights in fewer bits"
+    yield ""
+    yield "One xr-linear model a data set, kept in three ways (`model.stored_as`); the size beside that of PECOS's model."
+    yield ""
+    rows = []
+    for (data, storage), line in newest.items():
+        exact, pecos = newest[data, "float32"], best.get(data, {}).get("pecos", {})
+        size = f"{line['model_bytes'] / pecos['model_bytes']:.2f}" if "model_bytes" in pecos else "–"
+        change = " / ".join(f"{line[metric] - exact[metric]:+.2f}" for metric in PRECISION)
+        scores = " / ".join(f"{line[metric]:.2f}" for metric in PRECISION)
+        rows.append([data, storage, f"{line['model_bytes'] / 1e6:.1f}", size, scores, change])
+    yield from table(["data", "weights", "on disk MB", "of PECOS's", "P@1 / P@3 / P@5", "change"], rows)
+    yield "    python benchmarks/storage.py"
+    yield ""
+
+
+def softmax_section() -> Iterator[str]:
+    newest = {(line["data"], line["engine"]): line for line in lines("softmax")}
+    if not newest:
+        return
+    yield "## SoftmaxTree beside fastText"
+    yield ""
+    yield (
+        "fastText with `loss=\"hs\"`: the same words, dimension, epochs, rate and threads, each engine in a process of its "
+        "own, taking turns; training from words to a model in memory. `counts` adds words as fastText does."
+    )
+    yield ""
+    rows = [
+        [line["data"], line["engine"], f"{line['train_seconds']:.2f}", f"{line['predict_seconds']:.2f}", f"{line['P@1']:.2f}",
+         f"{line['P@3']:.2f}", f"{line['P@5']:.2f}"]
+        for line in newest.values()
+    ]  # fmt: skip
+    yield from table(["data", "engine", "train s", "predict test s", "P@1", "P@3", "P@5"], rows)
+    yield "    python benchmarks/softmax.py"
+    yield ""
+
+
 def parity_section() -> Iterator[str]:
     newest = {line["model"]: line for line in lines("pecos_parity")}
     if not newest:
@@ -299,6 +340,8 @@ def page(to: Path) -> Iterator[str]:
         yield ""
         for data, engines in best.items():
             yield from data_section(data, engines)
+    yield from storage_section(best)
+    yield from softmax_section()
     yield from scaling_section(to)
     yield from million_section()
     yield from parity_section()

@@ -46,8 +46,8 @@ public:
     bool hopeless(float score) const { return heap_.full() && score < heap_.worst().score - margin_; }
 
     void offer(Scored s) {
-        if (copies_ == Copies::none) return heap_.offer(s);
         if (hopeless(s.score)) return;
+        if (copies_ == Copies::none) return heap_.offer(s);
         if (copies_ == Copies::best) return heap_.offer_once(s);
         heap_.offer(s);
         places_.push_back(s);
