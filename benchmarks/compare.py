@@ -181,7 +181,12 @@ def main() -> None:
     parser.add_argument("--peers-python", default=str(HERE.parent / ".venv-peers/bin/python"))
     parser.add_argument("--folder", type=Path, help="where the matrices and models are put meanwhile")
     args = parser.parse_args()
-    chosen = [e for e in engines() if not args.engines or any(part in e.name for part in args.engines)]
+    names = {e.name for e in engines()}  # a whole name means that engine only: "omikuji" is not "omikuji bonsai"
+    chosen = [
+        e
+        for e in engines()
+        if not args.engines or any(p == e.name if p in names else p in e.name for p in args.engines)
+    ]
     if any(not e.ours for e in chosen) and not Path(args.peers_python).exists():
         raise SystemExit(f"no {args.peers_python}: make it with `make bench-peers`, or name one with --peers-python")
     names = args.data if args.data is not None else ([] if args.synthetic else DATA)

@@ -62,15 +62,21 @@ def lines(name: str) -> list[Line]:
 
 
 def newest_runs(found: list[Line]) -> dict[str, dict[str, Line]]:
-    """data set -> engine -> its line, all from the newest run with that data set that compared anybody."""
-    runs: dict[str, dict[str, dict[str, Line]]] = {}
+    """data set -> engine -> its newest line among runs that compared anybody; the newest run's engines first."""
+    engines: dict[tuple[str, str], set[str]] = {}
     for line in found:
-        runs.setdefault(line["data"], {}).setdefault(line["run"], {})[line["engine"]] = line
-    best = {}
-    for data, by_run in runs.items():
-        full = [run for run, engines in by_run.items() if len(engines) > 1] or list(by_run)
-        best[data] = by_run[max(full)]
+        engines.setdefault((line["data"], line["run"]), set()).add(line["engine"])
+    best: dict[str, dict[str, Line]] = {}
+    for line in sorted(found, key=lambda line: line["run"], reverse=True):
+        if len(engines[line["data"], line["run"]]) > 1:
+            best.setdefault(line["data"], {}).setdefault(line["engine"], line)
     return best
+
+
+def comparable(engines: dict[str, Line], ours: str, peer: str) -> bool:
+    """Both measured, and in one run: a ratio of two runs says nothing."""
+    pair = [engines.get(name) for name in (ours, peer)]
+    return all(line and "failed" not in line for line in pair) and len({line["run"] for line in pair if line}) == 1
 
 
 def table(head: list[str], rows: list[list[str]]) -> Iterator[str]:
@@ -90,6 +96,9 @@ def data_section(data: str, engines: dict[str, Line]) -> Iterator[str]:
         f"({line['labels_a_row']:.1f} a row), {line['features']:,} features ({line['features_a_row']:.1f} a row); "
         f"{line['threads']} threads, {line.get('repeats', 1)} turns; commit {line['commit']}, {line['run'][:10]}."
     )
+    earlier = {f"{name} ({found['commit']})" for name, found in engines.items() if found["run"] != line["run"]}
+    if earlier:
+        yield f"From earlier runs: {', '.join(sorted(earlier))}."
     if reason := rough(engines):
         yield f"**Rough: {reason}.** No target counts as met or missed by its times."
     yield ""
@@ -108,7 +117,7 @@ def data_section(data: str, engines: dict[str, Line]) -> Iterator[str]:
             f"lacks them). Test rows that an engine could not take: {', '.join(refused) or 'none'}."
         )
         yield ""
-    pairs = [(o, p) for o, p in PAIRS if all(e in engines and "failed" not in engines[e] for e in (o, p))]
+    pairs = [(o, p) for o, p in PAIRS if comparable(engines, o, p)]
     if pairs:
         yield "How many times the peer's number is ours (above 1: ours is faster or smaller):"
         yield ""
@@ -141,10 +150,10 @@ def targets_section(best: dict[str, dict[str, Line]]) -> Iterator[str]:
     for target in TARGETS:
         cells = []
         for data in names:
-            ours, peer = best[data].get(target.ours), best[data].get(target.peer)
-            if not ours or not peer or "failed" in ours or "failed" in peer:
+            if not comparable(best[data], target.ours, target.peer):
                 cells.append("–")
                 continue
+            ours, peer = best[data][target.ours], best[data][target.peer]
             times = peer[target.field] / ours[target.field]
             cells.append(cell(data, target.field, f"{times:.1f}×", times >= target.factor))
         rows.append([target.what, *cells])
@@ -158,11 +167,10 @@ def targets_section(best: dict[str, dict[str, Line]]) -> Iterator[str]:
         for metric in PRECISION:
             cells = []
             for data in names:
-                a, b = best[data].get(mine), best[data].get(peer)
-                if not a or not b or "failed" in a or "failed" in b:
+                if not comparable(best[data], mine, peer):
                     cells.append("–")
                     continue
-                gap = a[metric] - b[metric]
+                gap = best[data][mine][metric] - best[data][peer][metric]
                 cells.append(cell(data, metric, f"{gap:+.2f}", gap >= -PRECISION_SLACK))
             rows.append([f"{metric} of {mine.split()[1]} against {peer} ≥ −{PRECISION_SLACK}", *cells])
     yield from table(["target", *names], rows)
@@ -176,7 +184,7 @@ def storage_section(best: dict[str, dict[str, Line]]) -> Iterator[str]:
         return
     yield "## Weights in fewer bits"
     yield ""
-    yield "One xr-linear model a data set, kept in three ways (`model.stored_as`); the size beside that of PECOS's model."
+    yield "One xr-linear model a data set, kept in three ways (`model.stored_as`); its size beside that of PECOS's."
     yield ""
     rows = []
     for (data, storage), line in newest.items():
@@ -197,13 +205,13 @@ def softmax_section() -> Iterator[str]:
     yield "## SoftmaxTree beside fastText"
     yield ""
     yield (
-        "fastText with `loss=\"hs\"`: the same words, dimension, epochs, rate and threads, each engine in a process of its "
-        "own, taking turns; training from words to a model in memory. `counts` adds words as fastText does."
+        'fastText with `loss="hs"`: the same words, dimension, epochs, rate and threads, each engine in a process of '
+        "its own, taking turns; training from words to a model in memory. `counts` adds words as fastText does."
     )
     yield ""
     rows = [
-        [line["data"], line["engine"], f"{line['train_seconds']:.2f}", f"{line['predict_seconds']:.2f}", f"{line['P@1']:.2f}",
-         f"{line['P@3']:.2f}", f"{line['P@5']:.2f}"]
+        [line["data"], line["engine"], f"{line['train_seconds']:.2f}", f"{line['predict_seconds']:.2f}",
+         *(f"{line[metric]:.2f}" for metric in PRECISION)]
         for line in newest.values()
     ]  # fmt: skip
     yield from table(["data", "engine", "train s", "predict test s", "P@1", "P@3", "P@5"], rows)

@@ -1,6 +1,6 @@
 """Weights in fewer bits: size on disk and precision of one xr-linear model kept as float32, float16 and int8.
 
-    python benchmarks/storage.py [--data debian-depends yso-100k npm-deps]
+python benchmarks/storage.py [--data debian-depends yso-100k npm-deps]
 """
 
 from __future__ import annotations

@@ -40,21 +40,18 @@ public:
         margin_ = mean ? std::log(static_cast<float>(m.most_copies)) - std::log(faint) + 1e-3f : 0.0f;
         places_.clear();
         limit_ = 1024;
+        floor_ = k_ > 0 ? -INFINITY : INFINITY;
     }
 
     // True if nothing of this score, or below a node of it, can change the answer: scores never grow along a path.
-    bool hopeless(float score) const { return heap_.full() && score < heap_.worst().score - margin_; }
+    bool hopeless(float score) const { return score < floor_; }
 
     void offer(Scored s) {
         if (hopeless(s.score)) return;
-        if (copies_ == Copies::none) return heap_.offer(s);
-        if (copies_ == Copies::best) return heap_.offer_once(s);
-        heap_.offer(s);
-        places_.push_back(s);
-        if (places_.size() >= limit_) {
-            forget();
-            limit_ = std::max(limit_, 2 * places_.size());
-        }
+        if (copies_ == Copies::best) heap_.offer_once(s);
+        else heap_.offer(s);
+        if (heap_.full()) floor_ = heap_.worst().score - margin_;
+        if (copies_ == Copies::mean) remember(s);
     }
 
     // The best k; pads with label -1 and score 0.
@@ -69,6 +66,13 @@ public:
     }
 
 private:
+    void remember(Scored s) {
+        places_.push_back(s);
+        if (places_.size() < limit_) return;
+        forget();
+        limit_ = std::max(limit_, 2 * places_.size());
+    }
+
     // Places that turned out to be of no use, once the heap is full of better ones.
     void forget() {
         std::erase_if(places_, [&](const Scored& s) { return hopeless(s.score); });
@@ -88,9 +92,10 @@ private:
         }
     }
 
-    std::size_t k_ = 0;
-    Copies copies_ = Copies::none;
+    float floor_ = -INFINITY;  // what is below it can change nothing
     float margin_ = 0;
+    Copies copies_ = Copies::none;
+    std::size_t k_ = 0;
     TopKHeap heap_;  // labels; for means, places
     std::vector<Scored> places_;
     std::size_t limit_ = 0;  // places at which to look which of them are still of use
