@@ -70,7 +70,9 @@ def newest_runs(found: list[Line]) -> dict[str, dict[str, Line]]:
     for line in sorted(found, key=lambda line: line["run"], reverse=True):
         if len(engines[line["data"], line["run"]]) > 1:
             best.setdefault(line["data"], {}).setdefault(line["engine"], line)
-    return best
+    return dict(
+        sorted(best.items(), key=lambda item: min(line["labels_a_row"] for line in item[1].values()), reverse=True)
+    )
 
 
 def comparable(engines: dict[str, Line], ours: str, peer: str) -> bool:
@@ -127,7 +129,8 @@ def data_section(data: str, engines: dict[str, Line]) -> Iterator[str]:
 
 def rough(engines: dict[str, Line]) -> str | None:
     """Why the times of a run prove nothing, if so: a busy machine slows one engine's turn and not the next one's."""
-    measured = [line for line in engines.values() if "failed" not in line]
+    newest = max(line["run"] for line in engines.values())
+    measured = [line for line in engines.values() if "failed" not in line and line["run"] == newest]
     if any("busy" not in line for line in measured):
         return "how busy the machine was has not been recorded"
     busy = max((line["busy"] for line in measured), default=0)
