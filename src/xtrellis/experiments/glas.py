@@ -149,7 +149,8 @@ def _curves(rows: list[dict[str, Any]], figures: Figures, name: str) -> str:
             axis.set_title(title)
             axis.set_xlabel("epoch")
             axis.set_ylabel("P@1")
-            axis.legend()
+            if curves:
+                axis.legend()
     return "Training and held-out rows (figure 1):\n\n" + figures.link(key, f"P@1 by epoch on {name}")
 
 
