@@ -54,7 +54,7 @@ sys.exit(app.run(["loop"]))
 
 
 def _interrupt(command: list[str], ready: str) -> tuple[int, str, str, float]:
-    # A shell's background jobs ignore Ctrl-C and hand that down: the program shall hear it however the tests were started.
+    # Background jobs of a shell ignore Ctrl-C and hand that down; the program shall hear it however tests were started.
     listen = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **listen) as process:
         assert process.stdout is not None
