@@ -88,7 +88,9 @@ except KeyboardInterrupt:
 
 
 def test_ctrl_c_stops():
-    child = subprocess.Popen([sys.executable, "-c", CTRL_C], stdout=subprocess.PIPE, text=True)
+    # Background jobs of a shell ignore Ctrl-C and hand that down; here it must be heard.
+    listen = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
+    child = subprocess.Popen([sys.executable, "-c", CTRL_C], stdout=subprocess.PIPE, text=True, **listen)
     assert child.stdout.readline() == "begun\n"
     child.send_signal(signal.SIGINT)
     out, _ = child.communicate(timeout=60)
