@@ -97,9 +97,9 @@ class Encoder(Configured):
     def n_features(self, weights: Mapping[str, Array]) -> int | None:
         """Columns that X must have; None if the encoder does not read it."""
 
-    def first_vectors(self, inputs: Inputs, *, threads: int | None, device: str) -> Float32:
-        """Vectors before any training, of an encoder that knows something then."""
-        raise NotImplementedError(type(self).__name__)
+    def first_vectors(self, inputs: Inputs, *, threads: int | None, device: str) -> Float32 | None:
+        """Vectors before any training; None from an encoder that knows nothing then."""
+        return None
 
     @abstractmethod
     def n_weights(self, n_features: int) -> int:

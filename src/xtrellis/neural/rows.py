@@ -81,10 +81,10 @@ def label_vectors_of(
     Of a BagEncoder that knows nothing yet, φ is a random projection of bow, so bow alone says the same.
     """
     unit = as_features(_unit_rows(X))
-    if texts is None:
+    known = None if texts is None else encoder.first_vectors(Inputs(texts=texts), threads=threads, device=device)
+    if known is None:
         return unit
-    vectors = encoder.first_vectors(Inputs(texts=texts), threads=threads, device=device)
-    vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    vectors = known / np.maximum(np.linalg.norm(known, axis=1, keepdims=True), 1e-12)
     return as_features(sp.hstack([unit, sp.csr_array(vectors.astype(np.float32))], format="csr"))
 
 
