@@ -64,9 +64,9 @@ class EncoderTask:
         self.means: dict[str, Float32] = {}
         self.count = max(1, -(-len(train) // how.batch))
 
-    def _first_labels(self) -> Float32:
+    def _first_labels(self, bias: float = BIAS) -> Float32:
         out = np.zeros((self.n_labels, self.encoder.width), np.float32)
-        out[:, -1] = BIAS
+        out[:, -1] = bias
         return out
 
     # One epoch

@@ -6,7 +6,7 @@ of the block's weights, before the next block. So rows × labels never exist at 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,12 +16,35 @@ from ..parallel import run, spans
 from ..types import Csr, Float32, Int32
 from .batches import take
 from .encoder import Encoder, Inputs
-from .encoder_task import PIECE, EncoderTask
+from .encoder_task import BIAS, PIECE, EncoderTask
 from .extra import one_thread
 from .network import exact
 from .optim import AdamW, RowAdamW
 
 LABELS = 1024  # of a block
+
+
+def _logistic(torch: Any, scores: Any, rows: Any, columns: Any) -> tuple[Any, Any]:
+    """Binary cross-entropy of every score, summed, and its gradient; (rows, columns) are what is true."""
+    total = torch.nn.functional.softplus(scores).sum(dtype=torch.float64) - scores[rows, columns].sum()
+    g = scores.sigmoid_()
+    g[rows, columns] -= 1
+    return total, g
+
+
+def _squared_hinge(torch: Any, scores: Any, rows: Any, columns: Any) -> tuple[Any, Any]:
+    """max(0, 1 - yz)² of every score z, y = ±1, as X-Transformer has it (Chang et al. 2020)."""
+    side = torch.full_like(scores, -1.0)
+    side[rows, columns] = 1
+    short = (1 - side * scores).clamp_(min=0)
+    return (short * short).sum(dtype=torch.float64), short.mul_(side).mul_(-2)
+
+
+LOSSES: dict[str, Callable[[Any, Any, Any, Any], tuple[Any, Any]]] = {
+    "logistic": _logistic,
+    "squared-hinge": _squared_hinge,
+}
+BIASES = {"logistic": BIAS, "squared-hinge": -1.0}  # of a label at the beginning: most labels are wrong
 
 
 @dataclass(frozen=True)
@@ -37,6 +60,7 @@ class Settings:
     averaging: float
     seed: int
     threads: int | None
+    loss: str = "logistic"
 
 
 class OvATask(EncoderTask):
@@ -50,7 +74,7 @@ class OvATask(EncoderTask):
         self.how = how
         values = {f"encoder.{name}": value for name, value in self.coder.dense.items()}
         self.dense = AdamW(values, decay={name: how.decay for name, value in values.items() if value.ndim > 1})
-        self.labels = RowAdamW(self._first_labels(), decay=how.decay, threads=how.threads)
+        self.labels = RowAdamW(self._first_labels(BIASES[how.loss]), decay=how.decay, threads=how.threads)
         self.means = {name: np.zeros_like(value) for name, value in self._current().items()}
 
     def epoch(self, epoch: int) -> Iterator[tuple[int, float, float]]:
@@ -105,9 +129,7 @@ class OvATask(EncoderTask):
             begin, end = np.searchsorted(ids, span)
             rows = torch.from_numpy(places[begin:end])
             columns = torch.from_numpy(ids[begin:end].astype(np.int64) - first)
-            total = torch.nn.functional.softplus(scores).sum(dtype=torch.float64) - scores[rows, columns].sum()
-            g = scores.sigmoid_()
-            g[rows, columns] -= 1
+            total, g = LOSSES[self.how.loss](torch, scores, rows, columns)
             g /= n
             by_vector, by_label = g @ W, g.T @ vectors
             value = float(total) / n
