@@ -18,6 +18,7 @@ from ..types import Array, Csr, Float32, Int32
 from .batches import take
 from .encoder import Encoder, Inputs
 from .optim import AdamW, RowAdamW
+from .processes import Together
 
 PIECE = 64  # rows of a batch that are worked on at once
 MEASURED = 2000  # rows at most that quality is measured on after each epoch
@@ -63,6 +64,7 @@ class EncoderTask:
         self.averaged = np.zeros(1, np.int64)  # how many states the means are of
         self.means: dict[str, Float32] = {}
         self.count = max(1, -(-len(train) // how.batch))
+        self.together = Together(torch)
 
     def _first_labels(self, bias: float = BIAS) -> Float32:
         out = np.zeros((self.n_labels, self.encoder.width), np.float32)

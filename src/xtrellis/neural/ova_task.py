@@ -2,6 +2,7 @@
 
 A step works on blocks of labels: scores of the whole batch, the loss's gradient, the encoder's share of it and a step
 of the block's weights, before the next block. So rows × labels never exist at once, and the gradient is exact.
+Several processes share the encoder's work; each steps all label weights by itself.
 """
 
 from __future__ import annotations
@@ -98,19 +99,21 @@ class OvATask(EncoderTask):
             vectors = self.coder.forward(torch, batch, span, start, inner).cpu() * torch.from_numpy(mask[at])
             return vectors, [start, *dense.values()]
 
-        ahead = run(forward, pieces, threads=how.threads)
-        vectors = torch.cat([part[0].detach() for part in ahead])
+        together, mine = self.together, self.together.share(range(len(pieces)))
+        ahead = together.run(forward, pieces, threads=how.threads)
+        found = together.gather([[part[0].detach().numpy()] for part in ahead], len(pieces))
+        vectors = torch.from_numpy(np.concatenate([part[0] for part in found]))
         loss, by_vector = self._labels(vectors, own, how.learning_rate * slowed)
         if not np.isfinite(loss):
             return loss
 
         def backward(j: int) -> list[Any]:
-            (first, last), (out, leaves) = pieces[j], ahead[j]
+            (first, last), (out, leaves) = pieces[mine[j]], ahead[j]
             return [g.cpu().numpy() for g in torch.autograd.grad(out, leaves, by_vector[first:last])]
 
-        parts = run(backward, range(len(pieces)), threads=how.threads)
-        by_leaf = np.concatenate([part[0] for part in parts])
-        by_dense = (sum(part[j] for part in parts) for j in range(1, len(parts[0])))
+        parts = run(backward, range(len(ahead)), threads=how.threads)
+        by_leaf = np.concatenate([part[0] for part in together.gather([part[:1] for part in parts], len(pieces))])
+        by_dense = together.add([part[1:] for part in parts], list(self.dense.values.values()), len(pieces))
         self._step_encoder(batch, by_leaf, dict(zip(self.dense.values, by_dense, strict=True)), slowed)
         return loss
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,8 @@ class TransformerEncoder(Encoder):
         if not self.path:
             raise InputError("a TransformerEncoder needs path: the folder of a model, or its name in the hub's cache")
         try:
-            return getattr(transformers, kind).from_pretrained(self.path, local_files_only=True, **options)
+            with _quiet(transformers):
+                return getattr(transformers, kind).from_pretrained(self.path, local_files_only=True, **options)
         except (OSError, ValueError) as error:
             reason = str(error).splitlines()[0][:200]
             raise InputError(f"{self.path!r} is no model on this machine that can be read: {reason}") from None
@@ -208,6 +209,19 @@ class _Training:
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
         """Everything is in `dense`."""
+
+
+@contextmanager
+def _quiet(transformers: Any) -> Iterator[None]:
+    """No bars of the library's own: whoever wants to see progress listens to ours."""
+    logging = transformers.utils.logging
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 def _parameters(module: Any) -> dict[str, Any]:
