@@ -18,7 +18,7 @@ from .elias_graph import Graph, connect, first_values, homes
 from .elias_losses import shortlist_loss
 from .elias_network import NEVER, EliasNetwork, edge_logs
 from .encoder import Encoder, Inputs
-from .encoder_task import PIECE, EncoderTask
+from .encoder_task import EncoderTask
 from .extra import one_thread
 from .gather import best_paths, find, gather_dot
 from .optim import AdamW, RowAdamW
@@ -109,7 +109,7 @@ class EliasTask(EncoderTask):
         values = torch.from_numpy(self.dense.values["edges"]).requires_grad_(learned)
         edges = edge_logs(values, torch.from_numpy(self.ids), how.edge_scale) if learned else self._fixed_edges()
         logs = edges.detach().numpy()
-        pieces = spans(len(rows), -(-len(rows) // PIECE))
+        pieces = self._pieces(len(rows))
 
         def piece(span: tuple[int, int]) -> tuple[list[Array], list[Float32]]:
             return self._piece(batch, leaf, own, mask, logs, span, len(rows))

@@ -45,6 +45,9 @@ class Trainable(Protocol):
     dense: dict[str, Float32]
     dense_share: float  # their rate of learning as a share of the sparse part's
 
+    def piece(self, batch: int) -> int:
+        """Rows of a batch that are worked on at once, by one thread."""
+
     def leaves(self, torch: Any) -> dict[str, Any]:
         """`dense` as tensors that want gradients."""
 
@@ -154,6 +157,9 @@ class BagEncoder(Encoder):
 
 class _BagTraining:
     dense_share = 0.01
+
+    def piece(self, batch: int) -> int:
+        return 64
 
     def __init__(self, how: BagEncoder, inputs: Inputs, seed: int, threads: int | None, device: Any) -> None:
         if inputs.X is None:

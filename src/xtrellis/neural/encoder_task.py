@@ -20,7 +20,6 @@ from .encoder import Encoder, Inputs
 from .optim import AdamW, RowAdamW
 from .processes import Together
 
-PIECE = 64  # rows of a batch that are worked on at once
 MEASURED = 2000  # rows at most that quality is measured on after each epoch
 BIAS = -4.0  # of a label at the beginning: most labels are wrong
 AVERAGES = 20  # times an epoch that the running mean of the weights is taken
@@ -72,6 +71,10 @@ class EncoderTask:
         return out
 
     # One epoch
+
+    def _pieces(self, n: int) -> list[tuple[int, int]]:
+        """Rows of a batch that are worked on at once; they depend on nothing but the batch."""
+        return spans(n, -(-n // self.coder.piece(self.common.batch)))
 
     def _batches(self, epoch: int) -> Iterator[Int32]:
         """All rows once, in nearly equal batches."""

@@ -17,7 +17,7 @@ from ..parallel import run, spans
 from ..types import Csr, Float32, Int32
 from .batches import take
 from .encoder import Encoder, Inputs
-from .encoder_task import BIAS, PIECE, EncoderTask
+from .encoder_task import BIAS, EncoderTask
 from .extra import one_thread
 from .network import exact
 from .optim import AdamW, RowAdamW
@@ -91,7 +91,7 @@ class OvATask(EncoderTask):
         torch, how = self.torch, self.how
         batch, own = self.coder.batch(rows, epoch), take(self.Y, rows)
         leaf, mask = self.coder.leaf(batch), self._mask(len(rows), epoch, i)
-        pieces = spans(len(rows), -(-len(rows) // PIECE))
+        pieces = self._pieces(len(rows))
 
         def forward(span: tuple[int, int]) -> tuple[Any, list[Any]]:
             at, (dense, inner) = slice(*span), self._dense_leaves()

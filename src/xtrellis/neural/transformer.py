@@ -166,6 +166,9 @@ class TransformerEncoder(Encoder):
 class _Training:
     dense_share = 1.0
 
+    def piece(self, batch: int) -> int:
+        return max(16, batch // 8)  # each has gradients of all parameters for itself: not too many
+
     def __init__(self, how: TransformerEncoder, inputs: Inputs, device: Any) -> None:
         torch = import_torch("a TransformerEncoder")
         self.how, self.device = how, device
