@@ -179,7 +179,7 @@ class Elias(Model):
     def _finish(self, task: EliasTask, loop: Loop) -> None:
         network = task.network()
         self._network = network.pruned()  # best edges first, and no empty places at the end
-        self._weights = {name: value.copy() for name, value in task.encoder_weights().items()}
+        self._weights = {n: v.copy() for n, v in task.encoder_weights().items()} | self.encoder.files()
         self._curves = loop.curves
 
     def memory(self, n_features: int, n_labels: int) -> int:

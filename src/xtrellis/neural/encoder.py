@@ -100,6 +100,10 @@ class Encoder(Configured):
     def n_features(self, weights: Mapping[str, Array]) -> int | None:
         """Columns that X must have; None if the encoder does not read it."""
 
+    def files(self) -> dict[str, Array]:
+        """What `encode` needs beside the weights, as bytes; the model keeps it with them."""
+        return {}
+
     def first_vectors(self, inputs: Inputs, *, threads: int | None, device: str) -> Float32 | None:
         """Vectors before any training; None from an encoder that knows nothing then."""
         return None

@@ -133,7 +133,7 @@ class EncoderOvA(Model):
 
     def _finish(self, task: OvATask, loop: Loop) -> None:
         self._labels = task.final()["labels"]
-        self._weights = {name: value.copy() for name, value in task.encoder_weights().items()}
+        self._weights = {n: v.copy() for n, v in task.encoder_weights().items()} | self.encoder.files()
         self._curves = loop.curves
 
     def embed(self, X: Any, *, texts: Sequence[str] | None = None) -> Float32:

@@ -182,7 +182,7 @@ class XTransformer(Model):
         loop = Loop(task, epochs=self.epochs, patience=self.early_stopping, rows=len(train), more=("held_out_r10",))
         loop.run(checkpoint=checkpoint, params=self.to_config()["params"], data={"X": X, "Y": Y})
         weights = {name: value.copy() for name, value in task.encoder_weights().items()}
-        return {"curves": to_array(loop.curves, CURVES), **weights}
+        return {"curves": to_array(loop.curves, CURVES), **weights, **self.encoder.files()}
 
     def _new_tree(self) -> LinearTree:
         tree = self.tree.clone().set_params(seed=self.seed, threads=self.threads, memory_limit=self.memory_limit)
