@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -23,7 +25,7 @@ def wishes(seed: int, n_labels: int, n_clusters: int):
 def test_what_each_label_wants(seed: int, copies: int):
     offsets, _, worth = wishes(seed, 40, 12)
     expected = []
-    for a, b in zip(offsets[:-1], offsets[1:], strict=True):
+    for a, b in pairwise(offsets):
         best = sorted((i for i in range(a, b) if worth[i] > 0), key=lambda i: (-worth[i], i))
         expected += best[:copies]
     assert native.wanted_pairs(offsets, worth, copies).tolist() == expected
