@@ -85,7 +85,7 @@ def _x_transformer() -> Model:
 def _x_transformer_overlap() -> Model:
     from .neural import XTransformer
 
-    return XTransformer(tree=_overlap())
+    return XTransformer(tree=_overlap().set_params(prune=XTransformer().tree.prune))
 
 
 def _xr_linear_ranked() -> Model:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..catalog import preset
-from ..index import Overlap
+from ..index import InterpolatedTree, Overlap
 from ..labels import entangle, fuse
 from ..linear import LinearTree
 from ..metrics import bootstrap, evaluate, per_row
@@ -29,7 +29,9 @@ VARIANTS: dict[str, dict[str, Any] | None] = {
     "random copies": {"assign": "random", "max_cluster_size": None},
     "two rounds": {"rounds": 2},
     "preset": {"merge": "max"},
+    "interpolated": {"merge": "max"},
 }
+BY_FREQUENCY = "interpolated"  # with and without overlap, both over an InterpolatedTree
 METRICS = ("P@1", "P@3", "P@5")
 
 
@@ -55,6 +57,8 @@ def measure(run: Run, bench: Bench) -> list[dict[str, Any]]:
     else:
         wanted = VARIANTS[run["variant"]] if run["part"] == "variant" else {}
     plain = LinearTree(seed=seed, threads=bench.threads)
+    if run.get("variant") == BY_FREQUENCY:
+        plain.set_params(index=InterpolatedTree())
     params = None if wanted is None else {"max_cluster_size": LIMIT * int(wanted.get("copies", 2)) // 2, **wanted}
     model = plain.clone().set_params(overlap=None if params is None else Overlap(**params))
     if run.get("variant") == "preset":

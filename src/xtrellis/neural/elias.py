@@ -160,7 +160,7 @@ class Elias(Model):
         how = self._settings(X, Y)
         self._announce(self.memory(int(X.shape[1]), int(Y.shape[1])), X, Y)
         train, held_out = split(Y, self.holdout, self.seed)
-        graph = self._clusters(X, Y, texts, how)
+        graph = self._clusters(X, Y, texts, how.clusters)
         task = EliasTask(inputs_of(self.encoder, X, texts), Y, train, held_out, graph, self.encoder, how, torch, device)
         loop = StagedLoop(
             task, epochs=how.epochs, patience=self.early_stopping, rows=len(train), more=("stage", "held_out_r100")
@@ -223,11 +223,14 @@ class Elias(Model):
             averaging=self.averaging, relearn=self.relearn, seed=self.seed, threads=self.threads,
         )  # fmt: skip
 
-    def _clusters(self, X: Csr, Y: Csr, texts: Sequence[str] | None, how: Settings) -> Graph:
-        """Stage 1's index: balanced clusters of the labels' centroids (appendix D.1)."""
-        return balanced(
-            self.encoder, X, Y, texts, how.clusters, seed=self.seed, threads=self.threads, device=self.device
-        )
+    def partition(self, X: Any, Y: Any, *, texts: Sequence[str] | None = None) -> Graph:
+        """The clusters that training on these rows begins with: stage 1's index."""
+        X, Y, texts = door(self.encoder, X, Y, texts)
+        return self._clusters(X, Y, texts, self._n_clusters(int(Y.shape[1])))
+
+    def _clusters(self, X: Csr, Y: Csr, texts: Sequence[str] | None, clusters: int) -> Graph:
+        """Balanced clusters of the labels' centroids (appendix D.1)."""
+        return balanced(self.encoder, X, Y, texts, clusters, seed=self.seed, threads=self.threads, device=self.device)
 
     def embed(self, X: Any, *, texts: Sequence[str] | None = None) -> Float32:
         """The rows as vectors, n × width of the encoder; the last entry of each is 1."""

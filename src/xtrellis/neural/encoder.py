@@ -78,6 +78,7 @@ class Encoder(Configured):
 
     reads: ClassVar[str] = "features"  # or "texts"
     usual_rate: ClassVar[float]  # of learning
+    usual_weight: ClassVar[float]  # of its vectors beside features of length 1
 
     @property
     @abstractmethod
@@ -117,6 +118,7 @@ class BagEncoder(Encoder):
     """Embeddings of features, averaged with their weights in the row, and a residual block: h + relu(h·R + c)."""
 
     usual_rate = 0.3
+    usual_weight = 0.3  # it knows the training rows by heart: at full length a tree would trust it too much
 
     dim: int = param(integer(at_least=2), "length of the vectors", default=256)
     keep: float = param(number(above=0, at_most=1), "probability that a feature of a training row is kept", default=0.8)

@@ -35,6 +35,7 @@ class TransformerEncoder(Encoder):
 
     reads = "texts"
     usual_rate = 5e-5
+    usual_weight = 1.0
 
     path: str = param(text(), "folder of a model, or its name in the hub's cache", default="")
     pooling: str = param(

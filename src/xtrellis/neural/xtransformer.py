@@ -1,8 +1,8 @@
 """`XTransformer`: an encoder that has learned to tell label clusters apart, and linear classifiers on what it says.
 
 Chang et al., "Taming Pretrained Transformers for Extreme Multi-label Text Classification" (KDD 2020). The encoder is
-fine-tuned to match rows with balanced clusters of labels; then a `LinearTree` is trained on [x/‖x‖, φ(x)/‖φ(x)‖]. With
-`tree=LinearTree(overlap=Overlap())` this is the "+ Ours" of Liu et al. 2021 on X-Transformer.
+fine-tuned to match rows with balanced clusters of labels; then a `LinearTree` is trained on [x/‖x‖, w φ(x)/‖φ(x)‖].
+With `tree=LinearTree(overlap=Overlap())` this is the "+ Ours" of Liu et al. 2021 on X-Transformer.
 Training needs torch (extra `deep`); a trained model with a BagEncoder does not.
 """
 
@@ -23,7 +23,6 @@ from ..checks import choice, integer, n_bytes, number, part, size, size_text, te
 from ..config import param
 from ..errors import InputError, StoreError, TrainingError
 from ..features import concatenate_features
-from ..index import BalancedTree
 from ..linear import Estimate, LinearTree
 from ..linear.stages import Stages
 from ..model import Model, check_k
@@ -52,10 +51,12 @@ class XTransformer(Model):
     tree: LinearTree = param(
         part(LinearTree),
         "classifies features and vectors side by side; seed and threads are this model's",
-        default=LinearTree(index=BalancedTree(arity=16, max_leaf=100)),
+        default=LinearTree(prune=0.03),  # the weights of vectors are many and small
     )
-    vector_weight: float = param(
-        number(above=0), "length of a vector beside the row's features, which have length 1", default=1.0
+    vector_weight: float | None = param(
+        number(above=0, or_none=True),
+        "length of a vector beside the row's features, which have length 1; None: what suits the encoder",
+        default=None,
     )
     clusters: int | None = param(
         integer(at_least=1, or_none=True),
@@ -221,7 +222,7 @@ class XTransformer(Model):
         return encoded(self.encoder, self._weights, X, texts, threads=self.threads, device=self.device)
 
     def features(self, X: Any, *, texts: Sequence[str] | None = None) -> Csr:
-        """What the tree reads: the rows' features and their vectors, each of unit length."""
+        """What the tree reads: the rows' features at length 1, their vectors at length `vector_weight`."""
         tree = self.fitted_tree
         n_features = tree.trees[0].n_features - self.encoder.width + 1
         rows = as_rows(X, n_features=n_features)
@@ -232,8 +233,7 @@ class XTransformer(Model):
     def _beside(self, X: Csr, vectors: Float32) -> Csr:
         """Without the constant: the tree has its own."""
         out = concatenate_features(X, vectors[:, :-1])
-        if self.vector_weight != 1:
-            out.data[out.indices >= X.shape[1]] *= np.float32(self.vector_weight)
+        out.data[out.indices >= X.shape[1]] *= np.float32(self.vector_weight or self.encoder.usual_weight)
         return out
 
     def predict(self, X: Any, k: int = 10, *, texts: Sequence[str] | None = None) -> TopK:

@@ -60,7 +60,7 @@ def test_the_squared_hinge_has_its_gradient() -> None:
 
 def test_the_tree_reads_features_and_vectors(tmp_path: Path) -> None:
     X, Y = data()
-    model = small().fit(X, Y)
+    model = small(vector_weight=1.0).fit(X, Y)
     vectors = model.embed(X)
     assert vectors.shape == (N, 16)
     joined = xt.concatenate_features(X, vectors[:, :-1])
@@ -69,6 +69,9 @@ def test_the_tree_reads_features_and_vectors(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found.labels, expected.labels)
     np.testing.assert_array_equal(found.scores, expected.scores)
     np.testing.assert_allclose(model.score(X, Y).data, by_hand.score(joined, Y).data)
+    half = small(vector_weight=0.5, epochs=1).fit(X, Y).features(X)
+    np.testing.assert_allclose(sp.linalg.norm(half[:5, :D], axis=1), 1, atol=1e-6)
+    np.testing.assert_allclose(sp.linalg.norm(half[:5, D:], axis=1), 0.5, atol=1e-6)
     assert model.curves[0].keys() >= {"epoch", "loss", "train_p1"}
     assert model.curves[-1]["loss"] < model.curves[0]["loss"]
     assert model.estimate(X, Y).features == D + 15
