@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,11 @@ from .errors import InputError
 from .types import Csr
 
 
-def concatenate_features(*blocks: Any, unit: bool = True) -> Csr:
+def concatenate_features(*blocks: Any, unit: bool = True, weights: Sequence[float] | None = None) -> Csr:
     """n×d matrices, sparse or dense, as one sparse n×(d₁+d₂+…): [bow/‖bow‖, φ/‖φ‖] of ELIAS (eq. 16) for two.
 
-    With `unit` every row of every block is scaled to length 1 (rows of zeros stay). A dense block costs 8 bytes a
-    value. Every model takes the result like any other features.
+    With `unit` every row of every block is scaled to length 1 (rows of zeros stay); then blocks are multiplied by their
+    `weights`. A dense block costs 8 bytes a value. Every model takes the result like any other features.
     """
     if not blocks:
         raise InputError("concatenate_features needs at least one matrix")
@@ -28,7 +29,14 @@ def concatenate_features(*blocks: Any, unit: bool = True) -> Csr:
         raise InputError(f"all blocks together must have at most {MAX_ID} columns")
     if unit:
         checked = [unit_rows(block) for block in checked]
-    joined = sp.hstack([for_scipy(block) for block in checked], format="csr", dtype=np.float32)
+    parts = [for_scipy(block) for block in checked]
+    if weights is not None:
+        if len(weights) != len(parts) or not np.isfinite(weights).all():
+            raise InputError(f"weights must be one number for each of {len(parts)} blocks; got {weights}")
+        parts = [
+            block if weight == 1 else block * np.float32(weight) for block, weight in zip(parts, weights, strict=True)
+        ]
+    joined = sp.hstack(parts, format="csr", dtype=np.float32)
     return for_scipy(as_features(joined))
 
 

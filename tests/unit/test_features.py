@@ -64,3 +64,12 @@ def test_a_tree_learns_from_words_and_vectors_together():
         model = xt.LinearTree(index=xt.BalancedTree(arity=4, max_leaf=5)).fit(X[:300], Y[:300])
         scores[name] = xt.evaluate(sp.csr_array(Y[300:]), model.predict(X[300:], 1), ["P@1"])["P@1"]
     assert scores["both"] > max(scores["words"], scores["vectors"]) + 20
+
+
+def test_blocks_have_weights():
+    words, vectors = np.array([[3.0, 4.0], [0.0, 0.0]]), np.array([[0.0, 2.0], [1.0, 0.0]])
+    out = xt.concatenate_features(words, vectors, weights=(1, 0.5)).toarray()
+    np.testing.assert_allclose(out, [[0.6, 0.8, 0, 0.5], [0, 0, 0.5, 0]], rtol=1e-6)
+    for wrong in ((1.0,), (1.0, np.nan)):
+        with pytest.raises(xt.errors.InputError, match="weights"):
+            xt.concatenate_features(words, vectors, weights=wrong)

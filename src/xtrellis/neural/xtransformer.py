@@ -232,9 +232,8 @@ class XTransformer(Model):
 
     def _beside(self, X: Csr, vectors: Float32) -> Csr:
         """Without the constant: the tree has its own."""
-        out = concatenate_features(X, vectors[:, :-1])
-        out.data[out.indices >= X.shape[1]] *= np.float32(self.vector_weight or self.encoder.usual_weight)
-        return out
+        weight = self.vector_weight or self.encoder.usual_weight
+        return concatenate_features(X, vectors[:, :-1], weights=(1.0, weight))
 
     def predict(self, X: Any, k: int = 10, *, texts: Sequence[str] | None = None) -> TopK:
         """The k best labels of each row; scores are the tree's."""

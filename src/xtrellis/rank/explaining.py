@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 def explain_reranked(model: Reranked, x: Any, label: int, label_counts: Any) -> Explanation:
     """The base's explanation, and what each feature added to the ranker's margin."""
     base, ranker, calibration = model.fitted_base, model.classifiers, model.calibration
+    _require_explain(base, "Reranked")  # such a base has no vectors: the ranker sees its features and nothing else
     row = as_row(x, n_features=ranker.n_features)
     why = _explained(base, row, label, label_counts, "Reranked")
     below = _place(asked(base, row, model.candidates, {}, threads=model.threads), label)
@@ -55,10 +56,14 @@ def explain_ensemble(model: Ensemble, x: Any, label: int, label_counts: Any) -> 
 
 
 def _explained(model: Model, row: Any, label: int, label_counts: Any, outer: str) -> Explanation:
+    _require_explain(model, outer)
+    why: Explanation = model.explain(row, label, label_counts=label_counts)  # type: ignore[attr-defined]
+    return why
+
+
+def _require_explain(model: Model, outer: str) -> None:
     if not hasattr(model, "explain"):
         raise InputError(f"{type(model).__name__} cannot explain its answers, so neither can the {outer} around it")
-    why: Explanation = model.explain(row, label, label_counts=label_counts)
-    return why
 
 
 def _place(top: TopK, label: int) -> tuple[int, float] | None:

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import progress
-from ..arrays import as_features, as_labels, as_pairs, as_rows, assemble, for_scipy
-from ..checks import choice, flag, integer, part
+from ..arrays import Rows, as_features, as_labels, as_pairs, as_rows, assemble, for_scipy
+from ..checks import choice, flag, integer, number, part
 from ..config import param
 from ..errors import InputError, StoreError
+from ..features import concatenate_features
 from ..labels import label_frequency
 from ..linear import Estimate, Explanation, LinearTree
 from ..linear.estimate import with_ranker
@@ -72,6 +73,11 @@ class Reranked(Model):
     base: Model = param(model_part(), "finds the candidates", default=LinearTree())
     ranker: Ranker = param(part(Ranker), "how the second opinion is trained", default=Ranker())
     candidates: int = param(integer(at_least=1), "labels of a row that the base proposes", default=100)
+    vector_weight: float = param(
+        number(at_least=0),
+        "weight of the base's own vectors beside the features that the ranker sees, if it has such; 0 for none",
+        default=1.0,
+    )
     calibrate: bool = param(flag(), "learn on held-out rows how likely a candidate is right", default=True)
     calibration_rows: int = param(
         integer(at_least=1), "rows held out for calibration at most; never more than a tenth", default=5000
@@ -206,7 +212,8 @@ class Reranked(Model):
             found = asked(base, X, self.candidates, told, threads=self.threads)
             if found.n_labels != Y.shape[1]:
                 raise InputError(f"the base knows {found.n_labels} labels; Y has {Y.shape[1]}")
-            return self.ranker.train(X, Y, found, seed=self.seed, threads=self.threads)
+            seen = as_features(self._seen(base, X, told))
+            return self.ranker.train(seen, Y, found, seed=self.seed, threads=self.threads)
 
         base = given.fitted_base or given.stages.made(f"{name}base", Model, make)  # type: ignore[type-abstract]
         return base, given.stages.made(f"{name}ranker", Classifiers, rank)
@@ -222,7 +229,7 @@ class Reranked(Model):
         self, base: Model, classifiers: Classifiers, X: Csr, Y: Csr, told: dict[str, Any], frequency: Int64
     ) -> Calibration:
         found = asked(base, X, self.candidates, told, threads=self.threads)
-        q = classifiers.score(X, found.labels, threads=self.threads)
+        q = classifiers.score(as_features(self._seen(base, X, told)), found.labels, threads=self.threads)
         return Calibration.learn(
             found.scores, q, found.labels, Y, frequency,
             max_leaves=self.max_leaves, min_leaf=self.min_leaf, seed=self.seed,
@@ -231,15 +238,26 @@ class Reranked(Model):
     def predict(self, X: Any, k: int = 10, *, texts: Any = None) -> TopK:
         """The k best labels of each row: of the base's `candidates` (k, if that is more), ordered anew."""
         base, k = self.fitted_base, check_k(k)
-        rows = as_rows(X, n_features=self.classifiers.n_features)
-        told = rows_of(texts, np.arange(rows.shape[0]))
+        rows, told = self._rows(X, texts)
         found = asked(base, X, max(self.candidates, k), told, threads=self.threads)
         labels, p = np.ascontiguousarray(found.labels), np.ascontiguousarray(found.scores)
         return best(labels, self._combine(rows, labels, p), k, found.n_labels, threads=self.threads)
 
-    def ranker_scores(self, X: Any, labels: Int32) -> Float32:
+    def _seen(self, base: Model, X: Any, told: dict[str, Any]) -> Any:
+        """What the ranker sees of rows: X, and the base's vectors if it has some ([bow/‖bow‖, φ/‖φ‖], eq. 16)."""
+        if self.vector_weight == 0 or not hasattr(base, "embed"):
+            return X
+        vectors = with_threads(base, self.threads).embed(X, **(told if base.reads_texts else {}))  # type: ignore[attr-defined]
+        return concatenate_features(X, vectors, weights=(1.0, self.vector_weight))
+
+    def _rows(self, X: Any, texts: Any) -> tuple[Rows, dict[str, Any]]:
+        """What the ranker sees of rows to predict for, and their texts for the base."""
+        told = rows_of(texts, np.arange(len(texts) if texts is not None else 0))
+        return as_rows(self._seen(self.fitted_base, X, told), n_features=self.classifiers.n_features), told
+
+    def ranker_scores(self, X: Any, labels: Int32, *, texts: Any = None) -> Float32:
         """The second opinion alone: n × c scores of candidates (-1 for none)."""
-        rows = as_rows(X, n_features=self.classifiers.n_features)
+        rows, _ = self._rows(X, texts)
         return self.classifiers.score(rows, np.ascontiguousarray(labels), threads=self.threads)
 
     def score(self, X: Any, labels: Any, *, texts: Any = None) -> Csr:
@@ -247,9 +265,9 @@ class Reranked(Model):
         base = self.fitted_base
         if not can_score(base):
             raise InputError(f"{type(base).__name__} cannot score given labels, so neither can Reranked")
-        rows = as_rows(X, n_features=self.classifiers.n_features)
+        rows, told = self._rows(X, texts)
         wanted = as_pairs(labels, n_rows=rows.shape[0], n_labels=self.n_labels)
-        given = scores_of(base, X, for_scipy(wanted), rows_of(texts, np.arange(rows.shape[0])))
+        given = scores_of(base, X, for_scipy(wanted), told)
         wide, place = padded(wanted)
         p = np.zeros(wide.shape, np.float32)
         p[place] = given

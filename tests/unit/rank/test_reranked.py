@@ -9,7 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 import xtrellis as xt
-from xtrellis.arrays import as_features
+from xtrellis.arrays import as_features, as_labels
+from xtrellis.errors import InputError
 from xtrellis.rank.calibration import Calibration
 from xtrellis.rank.classifiers import Classifiers
 from xtrellis.store import State
@@ -188,3 +189,23 @@ def test_a_damaged_calibration_is_refused(change, message):
     assert Calibration.from_state({}, State(arrays=arrays)).n_leaves == 2
     with pytest.raises(xt.StoreError, match=message):
         Calibration.from_state({}, State(arrays=arrays | change))
+
+
+def test_the_ranker_sees_the_bases_vectors(data, tmp_path):
+    X, Y = data
+    base = xt.Elias(encoder=xt.BagEncoder(dim=8), epochs=2, batch=64, threads=1).fit(X, Y)
+    model = xt.Reranked(calibrate=False, vector_weight=0.5, threads=1).fit(X, Y, fitted_base=base)
+    seen = xt.concatenate_features(X, base.embed(X), weights=(1, 0.5))
+    assert model.classifiers.n_features == seen.shape[1]
+    found = base.predict(X, 100)
+    expected = model.ranker.train(as_features(seen), as_labels(Y), found, seed=0, threads=1)
+    q = expected.score(as_features(seen), found.labels)
+    np.testing.assert_array_equal(model.ranker_scores(X, found.labels), q)
+    top = model.predict(X, 3)
+    np.testing.assert_allclose(top.scores[:, 0], (found.scores * q).max(1), rtol=1e-6)
+    model.save(tmp_path / "m")
+    np.testing.assert_array_equal(xt.load(tmp_path / "m").predict(X, 3).labels, top.labels)
+    words = xt.Reranked(calibrate=False, vector_weight=0.0, threads=1).fit(X, Y, fitted_base=base)
+    assert words.classifiers.n_features == X.shape[1]
+    with pytest.raises(InputError, match="Elias cannot explain"):
+        model.explain(X[[0]], 0)
