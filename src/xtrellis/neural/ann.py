@@ -2,8 +2,8 @@
 
 An index is the labels' vectors once more, in 2 bits a dimension (1/16 of their size): all of these codes are looked
 through, and the labels that they promise most are compared exactly. That needs no clusters and no graph, which label
-vectors spread over the sphere would defeat (docs/ann.md); it is made in a moment, it is the same every time, and no byte
-of a damaged file can lead the kernel outside its arrays.
+vectors spread over the sphere would defeat (docs/ann.md); it is made in a moment, it is the same every time, and no
+byte of a damaged file can lead the kernel outside its arrays.
 """
 
 from __future__ import annotations
