@@ -1,6 +1,7 @@
 // xtrellis._native.cluster: splitting sets of labels.
 #include "bindings/arrays.hpp"
 #include "cluster/balanced.hpp"
+#include "cluster/capacity.hpp"
 #include "cluster/kmeans.hpp"
 #include "cluster/weighted.hpp"
 #include "cluster/overlap.hpp"
@@ -63,6 +64,25 @@ Offset covered(In<Offset> y_offsets, In<Id> y_ids, In<Offset> m_offsets, In<Id> 
                          members.data(), first, last);
 }
 
+nb::object wanted(In<Offset> offsets, In<double> worth, Id copies) {
+    std::vector<Offset> found;
+    {
+        nb::gil_scoped_release release;
+        found = wanted_pairs(offsets.data(), static_cast<Offset>(offsets.size()) - 1, worth.data(), copies);
+    }
+    return nb::cast(to_numpy(std::move(found)));
+}
+
+nb::object taken(In<Offset> offsets, In<Id> clusters, Id n_clusters, In<double> worth, Id copies, Offset limit) {
+    std::vector<Offset> found;
+    {
+        nb::gil_scoped_release release;
+        found = take_pairs(offsets.data(), static_cast<Offset>(offsets.size()) - 1, clusters.data(), n_clusters, worth.data(), copies,
+                           limit);
+    }
+    return nb::cast(to_numpy(std::move(found)));
+}
+
 }  // namespace
 
 NB_MODULE(cluster, m) {
@@ -95,6 +115,9 @@ NB_MODULE(cluster, m) {
     m.def("best_clusters", &best, nb::arg("label_offsets").noconvert(), nb::arg("label_rows").noconvert(),
           nb::arg("m_offsets").noconvert(), nb::arg("m_ids").noconvert(), nb::arg("m_weights").noconvert(), nb::arg("clusters"),
           nb::arg("home_offsets").noconvert(), nb::arg("homes").noconvert(), nb::arg("first"), nb::arg("last"), nb::arg("most"));
+    m.def("wanted_pairs", &wanted, nb::arg("offsets").noconvert(), nb::arg("worth").noconvert(), nb::arg("copies"));
+    m.def("take_pairs", &taken, nb::arg("offsets").noconvert(), nb::arg("clusters").noconvert(), nb::arg("n_clusters"),
+          nb::arg("worth").noconvert(), nb::arg("copies"), nb::arg("limit"));
     m.def("covered_pairs", &covered, Released(), nb::arg("y_offsets").noconvert(), nb::arg("y_ids").noconvert(),
           nb::arg("m_offsets").noconvert(), nb::arg("m_ids").noconvert(), nb::arg("clusters"),
           nb::arg("member_offsets").noconvert(), nb::arg("members").noconvert(), nb::arg("first"), nb::arg("last"));

@@ -3,9 +3,9 @@
 //
 // A mean is over the places that matter: those that score at least `faint` times the label's best one. So nodes that are
 // far behind need not be looked at, and yet the answer does not depend on the order in which nodes are visited. With c
-// places a label at most, the best k·c places belong to at least k labels, and a mean is at least 1/c of a label's best
-// place. So no label whose best place is below 1/c of the (k·c)-th best place is among the best k, and no place below
-// `faint` times that changes the mean of one that is.
+// places a label at most, a mean is at least (1 + (c − 1)·faint)/c of a label's best place. So no label whose best place is
+// below that share of the k-th best label's is among the best k, and no place below `faint` times that changes the mean of
+// one that is.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace xtrellis::search {
 
-constexpr float faint = 1.0f / 4;
+constexpr float faint = 1.0f / 2;
 
 // The logarithm of the mean of scores (logarithms, the best first), as far as they are not faint.
 inline float mean_of_places(const Scored* begin, const Scored* end) {
@@ -35,9 +35,10 @@ public:
         k_ = static_cast<std::size_t>(k);
         copies_ = m.copies;
         const bool mean = copies_ == Copies::mean;
-        heap_.reset(mean ? k_ * static_cast<std::size_t>(m.most_copies) : k_);
+        heap_.reset(k_);
+        const auto c = static_cast<float>(m.most_copies);
         // The last term covers rounding: a place too many costs nothing.
-        margin_ = mean ? std::log(static_cast<float>(m.most_copies)) - std::log(faint) + 1e-3f : 0.0f;
+        margin_ = mean ? std::log(c / (1 + (c - 1) * faint)) - std::log(faint) + 1e-3f : 0.0f;
         places_.clear();
         limit_ = 1024;
         floor_ = k_ > 0 ? -INFINITY : INFINITY;
@@ -48,8 +49,8 @@ public:
 
     void offer(Scored s) {
         if (hopeless(s.score)) return;
-        if (copies_ == Copies::best) heap_.offer_once(s);
-        else heap_.offer(s);
+        if (copies_ == Copies::none) heap_.offer(s);
+        else heap_.offer_once(s);
         if (heap_.full()) floor_ = heap_.worst().score - margin_;
         if (copies_ == Copies::mean) remember(s);
     }
@@ -96,7 +97,7 @@ private:
     float margin_ = 0;
     Copies copies_ = Copies::none;
     std::size_t k_ = 0;
-    TopKHeap heap_;  // labels; for means, places
+    TopKHeap heap_;  // labels by their best places; at the end, for means, by these
     std::vector<Scored> places_;
     std::size_t limit_ = 0;  // places at which to look which of them are still of use
 };

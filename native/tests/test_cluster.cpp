@@ -5,6 +5,7 @@
 
 #include "check.hpp"
 #include "cluster/kmeans.hpp"
+#include "cluster/capacity.hpp"
 #include "cluster/overlap.hpp"
 
 using namespace xtrellis;
@@ -80,8 +81,21 @@ void overlapping() {
     CHECK(cluster::covered_pairs(y_offsets.data(), y_ids.data(), matches, homes_at.data(), all_in_two.data(), 0, 4) == 1);
 }
 
+// Two clusters with room for one label each; label 1 has no wishes, a pair worth nothing is taken last but never wanted.
+void limited() {
+    const std::vector<Offset> offsets{0, 2, 2, 4};
+    const std::vector<Id> clusters{0, 1, 0, 1};
+    const std::vector<double> worth{3, 2, 3, -1};
+    CHECK((cluster::wanted_pairs(offsets.data(), 3, worth.data(), 2) == std::vector<Offset>{0, 1, 2}));
+    CHECK((cluster::wanted_pairs(offsets.data(), 3, worth.data(), 1) == std::vector<Offset>{0, 2}));
+    CHECK((cluster::take_pairs(offsets.data(), 3, clusters.data(), 2, worth.data(), 2, 1) == std::vector<Offset>{0, 1}));
+    CHECK((cluster::take_pairs(offsets.data(), 3, clusters.data(), 2, worth.data(), 1, 1) == std::vector<Offset>{0, 3}));
+    CHECK((cluster::take_pairs(offsets.data(), 3, clusters.data(), 2, worth.data(), 2, 9) == std::vector<Offset>{0, 1, 2, 3}));
+}
+
 int main() {
     overlapping();
+    limited();
     Rng rng(7);
     for (const int n : {2, 17, 150, 300}) {
         for (const int copies : {1, 5, 1000}) {

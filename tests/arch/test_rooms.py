@@ -14,7 +14,7 @@ SOURCE = Path(xtrellis.__file__).parent
 # From left to right. A module or room may import anything that stands before it, and itself.
 ORDER = [
     "_native", "errors", "checks", "config", "rng", "progress", "parallel", "types", "arrays", "features", "strings",
-    "store", "model", "data", "text", "labels", "index", "linear", "softmax", "neural", "rank", "metrics", "catalog",
+    "store", "model", "data", "text", "labels", "metrics", "index", "linear", "softmax", "neural", "rank", "catalog",
     "tuning", "explained", "tagger", "experiments", "cli",
 ]  # fmt: skip
 

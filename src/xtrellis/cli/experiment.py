@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ..errors import InputError
 from . import show
 from .options import Debug, Quiet, Threads
 
@@ -22,6 +23,10 @@ def experiment(
     ] = None,
     seeds: Annotated[int | None, typer.Option("--seeds", min=1, help="Seeds 0, 1, … to run.")] = None,
     small: Annotated[bool, typer.Option("--small", help="A small version: fewer settings.")] = False,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="FIELD=VALUE", help="Only runs with this, such as part=cost; repeatable."),
+    ] = None,
     page: Annotated[
         bool, typer.Option("--page", help="Only write the page anew from the results that are there.")
     ] = False,
@@ -42,5 +47,18 @@ def experiment(
         if page:
             path = experiments.write_page(chosen, to)
         else:
-            path = experiments.run_all(chosen, to, data=data or (), seeds=seeds, small=small, threads=threads)
+            path = experiments.run_all(
+                chosen, to, data=data or (), seeds=seeds, small=small, only=_wanted(only or []), threads=threads
+            )
     show.result(f"results and page: {path}")
+
+
+def _wanted(only: list[str]) -> dict[str, list[str]]:
+    """Values by field; several of one field mean any of them."""
+    out: dict[str, list[str]] = {}
+    for text in only:
+        field, equals, value = text.partition("=")
+        if not (field and equals):
+            raise InputError(f"--only takes FIELD=VALUE; got {text!r}")
+        out.setdefault(field, []).append(value)
+    return out

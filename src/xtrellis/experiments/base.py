@@ -41,14 +41,21 @@ def run_all(
     data: Sequence[str] = (),
     seeds: int | None = None,
     small: bool = False,
+    only: Mapping[str, Sequence[str]] | None = None,
     threads: int | None = None,
 ) -> Path:
-    """Do the runs that `folder` does not hold yet, then write the page; returns where it is."""
+    """Do the runs that `folder` does not hold yet, then write the page; returns where it is.
+
+    `only` leaves the runs whose fields have one of the values that it names, such as {"part": ["cost"]}.
+    """
     names = tuple(data) or experiment.data
     results = Results(folder / f"{experiment.name}.jsonl")
     runs = [
         r for name in names for seed in range(seeds or experiment.seeds) for r in experiment.plan(name, seed, small)
     ]
+    if only:
+        _check(only, runs)
+        runs = [run for run in runs if _among(run, only)]
     todo = [run for run in runs if not results.has(run)]
     if len(todo) < len(runs):
         progress.note(f"{len(runs) - len(todo)} of {len(runs)} runs are in {results.path} already")
@@ -60,6 +67,19 @@ def run_all(
             results.add(run, [measured] if isinstance(measured, Mapping) else measured)
             advance(1)
     return write_page(experiment, folder)
+
+
+def _check(only: Mapping[str, Sequence[str]], runs: Sequence[Run]) -> None:
+    for field, values in only.items():
+        known = list(dict.fromkeys(str(run.get(field)) for run in runs if field in run))
+        for value in values:
+            if value not in known:
+                shown = ", ".join(known[:20]) if known else f"nothing; fields are {', '.join(runs[0] if runs else ())}"
+                raise InputError(f"no run has {field}={value}; there are {shown}")
+
+
+def _among(run: Run, only: Mapping[str, Sequence[str]]) -> bool:
+    return all(str(run.get(field)) in values for field, values in only.items())
 
 
 def write_page(experiment: Experiment, folder: Path) -> Path:

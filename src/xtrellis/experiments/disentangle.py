@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import defaultdict
 from typing import Any
@@ -9,13 +10,15 @@ from typing import Any
 import numpy as np
 
 from ..catalog import preset
-from ..index import Overlap
+from ..index import InterpolatedTree, Overlap
 from ..labels import entangle, fuse
 from ..linear import LinearTree
 from ..metrics import bootstrap, evaluate, per_row
+from ..model import Model
 from .base import Experiment, Run
 from .data import Bench, Prepared
 from .figures import Figures, table
+from .measure import latency
 
 SIZES = (2, 4, 6, 8, 10, 12, 16)
 MODES = ("easy", "medium", "hard")
@@ -29,47 +32,38 @@ VARIANTS: dict[str, dict[str, Any] | None] = {
     "random copies": {"assign": "random", "max_cluster_size": None},
     "two rounds": {"rounds": 2},
     "preset": {"merge": "max"},
+    "interpolated": {"merge": "max"},
 }
+BY_FREQUENCY = "interpolated"  # with and without overlap, both over an InterpolatedTree
+COSTS = ("overlap", "overlap, best counts", "preset", "no update")  # of these, time is taken as well
+TURNS = 7  # of predictions, the least counts
 METRICS = ("P@1", "P@3", "P@5")
 
 
 def plan(data: str, seed: int, small: bool) -> list[Run]:
-    """(a) fused labels, (b) numbers of copies, (c, d) variants on the data as it is."""
+    """(a) fused labels, (b) numbers of copies, (c) variants on the data as it is, (d) what they cost: wants a quiet
+    machine (`--only part=cost`)."""
     sizes, modes = ((8,), ("easy", "hard")) if small else (SIZES, MODES)
     copies, variants = ((2, 4), list(VARIANTS)[:5]) if small else (COPIES, list(VARIANTS))
     runs: list[Run] = [
         {"part": "fused", "data": data, "seed": seed, "k": k, "mode": mode} for k in sizes for mode in modes
     ]
     runs += [{"part": "copies", "data": data, "seed": seed, "copies": c} for c in copies]
-    return runs + [{"part": "variant", "data": data, "seed": seed, "variant": v} for v in variants]
+    runs += [{"part": "variant", "data": data, "seed": seed, "variant": v} for v in variants]
+    return runs + [{"part": "cost", "data": data, "seed": seed, "variant": v} for v in COSTS if seed == 0]
 
 
 def measure(run: Run, bench: Bench) -> list[dict[str, Any]]:
-    """One run: the model (and, to compare row by row, the one without overlap)."""
+    """One run: the model, and to compare row by row the one without overlap."""
     data, seed = bench.data(run["data"]), int(run["seed"])
     if run["part"] == "fused":
         fused, where = entangle(data.train, int(run["k"]), mode=run["mode"], seed=seed)
         data = Prepared(data.name, fused, fuse(data.test, where))
-    if run["part"] == "copies":
-        wanted: dict[str, Any] | None = {"copies": int(run["copies"])}
-    else:
-        wanted = VARIANTS[run["variant"]] if run["part"] == "variant" else {}
-    plain = LinearTree(seed=seed, threads=bench.threads)
-    params = None if wanted is None else {"max_cluster_size": LIMIT * int(wanted.get("copies", 2)) // 2, **wanted}
-    model = plain.clone().set_params(overlap=None if params is None else Overlap(**params))
-    if run.get("variant") == "preset":
-        model.set_params(beam=preset("overlap").get_params()["beam"])
-    times = {}
-    for name, it in (("plain", plain), ("model", model)):
-        begun = time.perf_counter()
+    plain, model = _models(run, bench.threads)
+    if run["part"] == "cost":
+        return [_cost(plain, model, data)]
+    for it in (plain, model):
         it.fit(data.train.X, data.train.Y)
-        times[f"{name} train s"] = round(time.perf_counter() - begun, 3)
-    spent: dict[str, list[float]] = {"plain": [], "model": []}
-    for _ in range(3):  # taking turns, the least counts
-        for name, it in (("plain", plain), ("model", model)):
-            begun = time.perf_counter()
-            it.predict(data.test.X, k=10)
-            spent[name].append(1e6 * (time.perf_counter() - begun) / data.test.n_rows)
     tops = {"plain": plain.predict(data.test.X, k=5), "model": model.predict(data.test.X, k=5)}
     values = {name: np.asarray(per_row(data.test.Y, top, "P@5")) for name, top in tops.items()}
     gain = bootstrap(values["model"] - values["plain"], seed=seed)
@@ -80,11 +74,48 @@ def measure(run: Run, bench: Bench) -> list[dict[str, Any]]:
             **{name: round(float(value), 3) for name, value in quality["model"].items()},
             **{f"plain {name}": round(float(value), 3) for name, value in quality["plain"].items()},
             "gain": round(gain.mean, 4), "gain low": round(gain.low, 4), "gain high": round(gain.high, 4),
-            **times, **{f"{name} us": round(min(found), 2) for name, found in spent.items()},
             "bytes": model.trees[0].n_bytes, "plain bytes": plain.trees[0].n_bytes,
             "rounds": [str(told) for told in rounds], "largest": rounds[-1].largest if rounds else None,
         }
     ]  # fmt: skip
+
+
+def _models(run: Run, threads: int | None) -> tuple[LinearTree, LinearTree]:
+    """Without and with overlap, as the run wants it."""
+    if run["part"] == "copies":
+        wanted: dict[str, Any] | None = {"copies": int(run["copies"])}
+    else:
+        wanted = VARIANTS[run["variant"]] if "variant" in run else {}
+    plain = LinearTree(seed=int(run["seed"]), threads=threads)
+    if run.get("variant") == BY_FREQUENCY:
+        plain.set_params(index=InterpolatedTree())
+    params = None if wanted is None else {"max_cluster_size": LIMIT * int(wanted.get("copies", 2)) // 2, **wanted}
+    model = plain.clone().set_params(overlap=None if params is None else Overlap(**params))
+    if run.get("variant") == "preset":
+        model.set_params(beam=preset("overlap").get_params()["beam"])
+    return plain, model
+
+
+def _cost(plain: LinearTree, model: LinearTree, data: Prepared) -> dict[str, Any]:
+    """Seconds of training, microseconds a row in batches and alone: taking turns, the least counts."""
+    both: dict[str, Model] = {"plain": plain, "model": model}
+    train, batch = (dict.fromkeys(both, math.inf) for _ in range(2))
+    for _ in range(2):
+        for name, it in both.items():
+            begun = time.perf_counter()
+            it.fit(data.train.X, data.train.Y)
+            train[name] = min(train[name], time.perf_counter() - begun)
+    for _ in range(TURNS):
+        for name, it in both.items():
+            begun = time.perf_counter()
+            it.predict(data.test.X, k=10)
+            batch[name] = min(batch[name], 1e6 * (time.perf_counter() - begun) / data.test.n_rows)
+    alone = latency(both, data.test.X)
+    return {
+        f"{name} {what}": round(value, 2)
+        for name in both
+        for what, value in (("train s", train[name]), ("us", batch[name]), ("p50 us", alone[name]["p50"]))
+    }
 
 
 def page(rows: list[dict[str, Any]], figures: Figures) -> str:
@@ -102,7 +133,10 @@ def page(rows: list[dict[str, Any]], figures: Figures) -> str:
         parts += ["## Places a label", _grouped(copies, "copies")]
     variants = [row for row in rows if row["part"] == "variant"]
     if variants:
-        parts += ["## Variants, and what they cost", _grouped(variants, "variant")]
+        parts += ["## Variants", _grouped(variants, "variant")]
+    costs = [row for row in rows if row["part"] == "cost"]
+    if costs:
+        parts += ["## What they cost", _costs(costs)]
     return "\n\n".join(parts)
 
 
@@ -147,12 +181,20 @@ def _grouped(rows: list[dict[str, Any]], by: str) -> str:
             if group:
                 lines.append([
                     data, value, *(f"{_mean(group, name):.2f}" for name in METRICS), _interval(group),
-                    f"{_mean(group, 'model train s') / _mean(group, 'plain train s'):.2f}×",
-                    f"{_mean(group, 'model us') / _mean(group, 'plain us'):.2f}×",
                     f"{_mean(group, 'bytes') / _mean(group, 'plain bytes'):.2f}×", len(group),
                 ])  # fmt: skip
-    head = ("data", by, *METRICS, "gain in P@5", "training", "prediction", "size", "seeds")
+    head = ("data", by, *METRICS, "gain in P@5", "size", "seeds")
     return table(head, lines)
+
+
+def _costs(rows: list[dict[str, Any]]) -> str:
+    names = {"train s": "training", "us": "prediction, batch", "p50 us": "prediction, single (median)"}
+    lines = []
+    for row in sorted(rows, key=lambda row: (row["data"], COSTS.index(row["variant"]))):
+        ratios = [f"{row[f'model {what}'] / row[f'plain {what}']:.2f}×" for what in names]
+        lines.append([row["data"], row["variant"], *ratios, f"{row['model us']:.1f}", f"{row['model p50 us']:.1f}"])
+    head = ("data", "variant", *names.values(), "µs a row, batch", "µs, single")
+    return "Against the same tree without overlap, both taking turns.\n\n" + table(head, lines)
 
 
 def _interval(group: list[dict[str, Any]]) -> str:

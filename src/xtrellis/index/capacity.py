@@ -12,10 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse as sp
 from scipy.optimize import linprog
 
+from .._native import cluster as native
 from ..errors import ParameterError
 from ..types import Int32, Int64
 
@@ -23,8 +23,6 @@ EXACT = 20_000  # pairs up to which the linear program is solved
 STEPS = 40  # of the prices
 CHECK = 8  # steps between two looks at what the prices would give
 ENOUGH = 1e-3  # a gap that is not worth more steps
-
-Float64 = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -89,22 +87,20 @@ def exact(wishes: Wishes, copies: int, limit: int) -> Int64:
 
 def priced(wishes: Wishes, copies: int, limit: int, steps: int = STEPS) -> tuple[Int64, float]:
     """Good pairs, as positions in `wishes`, and what no pairs are worth more than."""
-    labels, clusters = wishes.labels, wishes.clusters.astype(np.int64)
-    counts = wishes.counts.astype(np.float64)
-    first = wishes.offsets[:-1][np.diff(wishes.offsets) > 0]  # where the pairs of each label begin
+    clusters, counts = wishes.clusters, wishes.counts.astype(np.float64)
     prices = np.zeros(wishes.n_clusters)
     best: Int64 = np.empty(0, np.int64)
     best_worth, bound, scale = -1.0, np.inf, 1.0
     for step in range(steps):
         worth = counts - prices[clusters]
-        wanted = _best_of_groups(first, worth, copies)
+        wanted = native.wanted_pairs(wishes.offsets, worth, copies)
         dual = float(worth[wanted].sum() + limit * prices.sum())
         if bound == np.inf or dual < bound * (1 - 1e-9):
             bound = dual
         else:
             scale *= 0.7
         if step % CHECK == 0 or step == steps - 1:
-            taken = _greedy(labels, clusters, worth, counts, copies, limit, wishes.n_clusters)
+            taken = native.take_pairs(wishes.offsets, clusters, wishes.n_clusters, worth, copies, limit)
             if counts[taken].sum() > best_worth:
                 best, best_worth = taken, float(counts[taken].sum())
         if best_worth >= bound * (1 - ENOUGH):
@@ -116,43 +112,6 @@ def priced(wishes: Wishes, copies: int, limit: int, steps: int = STEPS) -> tuple
             break
         prices = np.maximum(0.0, prices + scale * (bound - best_worth + 1e-9) / length * slope)
     return best, max(bound, best_worth)
-
-
-def _best_of_groups(first: Int64, worth: Float64, most: int) -> Int64:
-    """Positions of the `most` largest of each run that begins at `first`, as far as they are above 0."""
-    left, found = worth.copy(), []
-    runs = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(worth))))
-    for _ in range(most):
-        best = np.maximum.reduceat(left, first)
-        hits = np.flatnonzero((left == best[runs]) & (left > 0))
-        hits = hits[np.unique(runs[hits], return_index=True)[1]]  # of equal ones the first
-        found.append(hits)
-        left[hits] = -np.inf
-    return np.concatenate(found)
-
-
-def _greedy(
-    labels: Int64, clusters: Int64, worth: Float64, counts: Float64, copies: int, limit: int, n_clusters: int
-) -> Int64:
-    """Labels ask the clusters they like best, full ones keep the best offers and refuse the others for good, who ask
-    on: what remains is what taking pairs one by one in the order of their worth would give."""
-    n_labels = int(labels[-1]) + 1 if len(labels) else 0
-    open_pairs = np.lexsort((np.arange(len(labels)), -worth))  # the best first
-    open_pairs = open_pairs[counts[open_pairs] > 0]
-    taken: list[Int64] = []
-    room, places = np.full(n_clusters, limit), np.full(n_labels, copies)
-    while len(open_pairs):
-        # A pair is sure if, even with all better ones taken, both ends have room: ranks among the open pairs.
-        by_label = _ranks(labels[open_pairs]) < places[labels[open_pairs]]
-        by_cluster = _ranks(clusters[open_pairs]) < room[clusters[open_pairs]]
-        sure = by_label & by_cluster
-        chosen = open_pairs[sure]
-        taken.append(chosen)
-        np.subtract.at(places, labels[chosen], 1)
-        np.subtract.at(room, clusters[chosen], 1)
-        open_pairs = open_pairs[~sure]
-        open_pairs = open_pairs[(places[labels[open_pairs]] > 0) & (room[clusters[open_pairs]] > 0)]
-    return np.sort(np.concatenate(taken)) if taken else np.empty(0, np.int64)
 
 
 def _ranks(groups: Int64) -> Int64:

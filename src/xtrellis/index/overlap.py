@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._native import cluster as native
-from ..checks import choice, flag, integer
+from ..checks import choice, flag, integer, number
 from ..config import Configured, param
 from ..labels.space import transpose
 from ..parallel import run, spans, thread_count
@@ -46,6 +46,11 @@ class Overlap(Configured):
     )
     update: bool = param(flag(), "train the classifiers above the clusters again for the new clusters", default=True)
     beam: int = param(integer(at_least=1), "clusters a row is led to when they are counted", default=10)
+    held_out: float = param(
+        number(at_least=0, at_most=0.9),
+        "share of rows to measure the precision of every round on first, by trainings without them; 0 for none",
+        default=0.0,
+    )
 
 
 @dataclass(frozen=True)

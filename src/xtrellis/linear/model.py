@@ -31,6 +31,7 @@ from .packed import STORAGES, TRANSFORMS, PackedTree
 from .routes import NEGATIVES
 from .search import SEARCHES, SearchSettings, count_nodes, score_given
 from .training import LOSSES, Negatives, SolverSettings
+from .trials import Trial, read_trials, trials
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -97,6 +98,7 @@ class LinearTree(Model):
 
     _trees: tuple[PackedTree, ...] = ()
     _rounds: tuple[tuple[Round, ...], ...] = ()
+    _trials: tuple[Trial, ...] = ()
     _trained_with: Mapping[str, Any] | None = None  # the parameters of the last fit
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -134,6 +136,12 @@ class LinearTree(Model):
         return self._rounds
 
     @property
+    def overlap_trials(self) -> tuple[Trial, ...]:
+        """Precision on held-out rows after 0, 1, … rounds; empty without `overlap.held_out`."""
+        self._require_fitted()
+        return self._trials
+
+    @property
     def n_labels(self) -> int:
         """How many labels the fitted model knows."""
         return self.tree.n_labels
@@ -149,7 +157,9 @@ class LinearTree(Model):
         X, Y = self._door(X, Y)
         if label_features is not None:
             label_features = as_features(label_features, name="label features")
+        tried = trials(self, X, Y, label_features)
         self._trees, self._rounds = fit_trees(self, X, Y, label_features, checkpoint)
+        self._trials = tried
         self._trained_with = self._snapshot()
         return self
 
@@ -214,7 +224,7 @@ class LinearTree(Model):
         """A copy of the fitted model with its weights kept as `float32`, `float16` or `int8`."""
         other = self.clone().set_params(storage=storage)
         other._trees = tuple(tree.stored_as(storage) for tree in self.trees)
-        other._rounds = self._rounds
+        other._rounds, other._trials = self._rounds, self._trials
         other._trained_with = self._trained_with
         return other
 
@@ -254,6 +264,8 @@ class LinearTree(Model):
         meta: dict[str, Any] = {"n_trees": len(self.trees)}
         if any(self._rounds):
             meta["overlap_rounds"] = [[asdict(told) for told in rounds] for rounds in self._rounds]
+        if self._trials:
+            meta["overlap_trials"] = list(self._trials)
         return State(meta=meta, parts=parts)
 
     @classmethod
@@ -272,6 +284,7 @@ class LinearTree(Model):
         if not isinstance(rounds, list) or not all(isinstance(tree, list) for tree in rounds):
             raise StoreError("overlap_rounds must be a list for each tree")
         model._rounds = tuple(tuple(read_round(told) for told in tree) for tree in rounds)
+        model._trials = read_trials(state.meta.get("overlap_trials", []))
         model._trees = packed
         model._trained_with = model._snapshot()
         return model

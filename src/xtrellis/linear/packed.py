@@ -25,7 +25,7 @@ STORAGES = {"float32": 0, "float16": 1, "int8": 2}
 MERGES = {"max": 1, "mean": 2}  # what a label scores that search finds in several places
 
 # Places of a label that score less than this share of its best one do not count in a mean (native/search/answer.hpp).
-FAINT = 1 / 4
+FAINT = 1 / 2
 LAYOUT = 2  # of the bytes in a block (native/search/model.hpp); a model with another one would give wrong answers
 
 # A block in plain form: features ascending, where each one's entries begin (and one end), children, weights.

@@ -162,7 +162,7 @@ class Elias(Model):
         how = self._settings(X, Y)
         self._announce(self.memory(int(X.shape[1]), int(Y.shape[1])), X, Y)
         train, held_out = split(Y, self.holdout, self.seed)
-        graph = self._clusters(X, Y, texts, how)
+        graph = self._clusters(X, Y, texts, how.clusters)
         task = EliasTask(inputs_of(self.encoder, X, texts), Y, train, held_out, graph, self.encoder, how, torch, device)
         loop = StagedLoop(
             task, epochs=how.epochs, patience=self.early_stopping, rows=len(train), more=("stage", "held_out_r100")
@@ -227,10 +227,15 @@ class Elias(Model):
             averaging=self.averaging, relearn=self.relearn, seed=self.seed, threads=self.threads,
         )  # fmt: skip
 
-    def _clusters(self, X: Csr, Y: Csr, texts: Sequence[str] | None, how: Settings) -> Graph:
-        """Stage 1's index: balanced clusters of the labels' centroids (appendix D.1)."""
+    def partition(self, X: Any, Y: Any, *, texts: Sequence[str] | None = None) -> Graph:
+        """The clusters that training on these rows begins with: stage 1's index."""
+        X, Y, texts = door(self.encoder, X, Y, texts)
+        return self._clusters(X, Y, texts, self._n_clusters(int(Y.shape[1])))
+
+    def _clusters(self, X: Csr, Y: Csr, texts: Sequence[str] | None, clusters: int) -> Graph:
+        """Balanced clusters of the labels' centroids (appendix D.1)."""
         n_labels = int(Y.shape[1])
-        largest = math.ceil(n_labels / how.clusters)
+        largest = math.ceil(n_labels / clusters)
         rows = label_vectors_of(self.encoder, X, texts, seed=self.seed, threads=self.threads, device=self.device)
         tree = BalancedTree(arity=2, max_leaf=largest).build(LabelSpace(rows, Y, threads=self.threads), seed=self.seed)
         return partition(tree, largest)

@@ -158,6 +158,11 @@ class Reranked(Model):
         labels, p = np.ascontiguousarray(found.labels), np.ascontiguousarray(found.scores)
         return best(labels, self._combine(rows, labels, p), k, found.n_labels, threads=self.threads)
 
+    def ranker_scores(self, X: Any, labels: Int32) -> Float32:
+        """The second opinion alone: n × c scores of candidates (-1 for none)."""
+        rows = as_rows(X, n_features=self.classifiers.n_features)
+        return self.classifiers.score(rows, np.ascontiguousarray(labels), threads=self.threads)
+
     def score(self, X: Any, labels: Any) -> Csr:
         """Scores of given labels: `labels` is n×L, its stored entries say which labels of each row to score."""
         base = self.fitted_base

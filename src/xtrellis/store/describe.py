@@ -13,6 +13,9 @@ from .read import map_files, read_manifest, with_folder
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.table import Table
+
+LONGEST = 60  # records of a history that are shown, the last ones
 
 
 @dataclass(frozen=True)
@@ -97,14 +100,17 @@ class Description:
         for column in ("file", "array", "dtype", "shape"):
             arrays.add_column(column, overflow="fold")
         arrays.add_column("size", justify="right")
+        tables: list[Table] = []
         for info in self.manifest.root.walk():
-            objects.add_row(
-                Text(info.name), Text(info.class_name), Text(_pairs(info.params)), Text(_pairs(info.meta, 600))
-            )
+            rest = {name: value for name, value in info.meta.items() if not _records(value)}
+            objects.add_row(Text(info.name), Text(info.class_name), Text(_pairs(info.params)), Text(_pairs(rest, 600)))
+            tables += [_table(name, told) for name, value in info.meta.items() if (told := _records(value))]
             for name, a in info.arrays.items():
                 shape = "×".join(map(str, a.shape)) or "scalar"
                 arrays.add_row(Text(info.file or ""), Text(name), Text(a.dtype), Text(shape), Text(_bytes(a.nbytes)))
-        return Group(facts, Text(), objects, *((Text(), arrays) if arrays.row_count else ()))
+        if arrays.row_count:
+            tables.append(arrays)
+        return Group(facts, Text(), objects, *(part for table in tables for part in (Text(), table)))
 
 
 def describe(path: str | os.PathLike[str], verify: bool = False) -> Description:
@@ -128,6 +134,33 @@ def _pairs(values: dict[str, Any], longest: int = 60) -> str:
         return written if len(written) <= longest else written[: longest - 3] + "…"
 
     return ", ".join(f"{name}={show(value)}" for name, value in values.items())
+
+
+def _records(value: Any) -> list[dict[str, Any]]:
+    """A history, such as epochs or rounds: a list of objects with the same names, or a list of such lists."""
+    flat = [item for part in value for item in (part if isinstance(part, list) else [part])] if _listed(value) else []
+    same = all(isinstance(item, dict) and item and set(item) == set(flat[0]) for item in flat)
+    return flat if flat and same else []
+
+
+def _listed(value: Any) -> bool:
+    return isinstance(value, list) and len(value) > 0
+
+
+def _table(name: str, records: list[dict[str, Any]]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(title=Text(name.replace("_", " ")), title_justify="left", box=None, pad_edge=False)
+    for column in records[0]:
+        shown.add_column(Text(column.replace("_", " ")), justify="right", overflow="fold")
+    for record in records[-LONGEST:]:
+        shown.add_row(*(Text(_cell(record[column])) for column in records[0]))
+    return shown
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _bytes(count: int) -> str:

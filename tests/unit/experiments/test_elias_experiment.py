@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import xtrellis as xt
 from xtrellis.experiments import elias, experiment, run_all
+from xtrellis.experiments.elias_index import deciles
+from xtrellis.experiments.elias_page import STEPS
 from xtrellis.neural import BagEncoder
 
 
@@ -22,30 +25,31 @@ def folder(tmp_path: Path) -> Path:
 
 def test_the_whole_of_it(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     quick = {"epochs": 2, "encoder": BagEncoder(dim=16), "batch": 64}
-    monkeypatch.setattr(
-        elias,
-        "preset",
-        lambda name, **p: xt.preset(name, **p, **(quick if name in ("elias", "encoder-ova") else {})),
-    )
-    monkeypatch.setattr(elias, "STEPS", {name: elias.STEPS[name] for name in elias.SMALL})
-    monkeypatch.setattr(elias, "WEIGHTS", (0.2,))
-    monkeypatch.setattr(elias, "WIDTHS", (1,))
+
+    def small(name: str, **params: Any) -> Any:
+        model = xt.preset(name, **params)
+        if name.startswith("elias"):
+            (model if name == "elias" else model.base).set_params(**quick)
+        return model.set_params(**quick) if name == "encoder-ova" else model
+
+    monkeypatch.setattr(elias, "preset", small)
+    for name, values in {"WEIGHTS": (0.2,), "WIDTHS": (1,), "SHORTLISTS": (10,)}.items():
+        monkeypatch.setattr(elias, name, values)
     monkeypatch.setattr(elias, "OTHERS", ("encoder-ova", "xr-linear"))
     page = run_all(experiment("elias"), tmp_path / "out", data=[str(folder)], seeds=1, threads=1).read_text()
     for expected in (
-        "| ELIAS stage 1 |", "| ELIAS stage 2 |", "| `encoder-ova` |", "Stage 2 against stage 1: R@100",
-        "| λ = 0.2 |", "| κ, in labels a cluster has = 1 |", "| score ≥ 0.1 |",
+        *(f"| ELIAS {step} |" for step in STEPS), "| `encoder-ova` |", "Stage 2 against stage 1: R@100",
+        "| λ = 0.2 |", "| κ, in labels a cluster has = 1 |", "| K = 10 |", "| score ≥ 0.1 |", "fewer clusters",
     ):  # fmt: skip
         assert expected in page
-    assert list((tmp_path / "out").glob("elias-index-*.svg"))
+    for key in ("index", "ranker", "rows"):
+        assert list((tmp_path / "out").glob(f"elias-{key}-*.svg"))
 
 
 def test_tenths_of_the_labels() -> None:
-    tenth = elias.deciles(np.arange(20))
+    tenth = deciles(np.arange(20))
     assert tenth.tolist() == [9 - i // 2 for i in range(20)]
 
 
-def test_every_step_is_a_model() -> None:
-    for name, changed in elias.STEPS.values():
-        assert not xt.preset(name, **changed).fitted
+def test_small_runs_are_fewer() -> None:
     assert len(elias.plan("x", 0, True)) < len(elias.plan("x", 1, False)) < len(elias.plan("x", 0, False))

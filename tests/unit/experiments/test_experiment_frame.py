@@ -48,6 +48,18 @@ def test_runs_are_done_once_and_the_page_shows_them_all(tmp_path: Path) -> None:
     assert "# A toy" in page
 
 
+def test_only_some_runs(tmp_path: Path) -> None:
+    CALLS.clear()
+    run_all(TOY, tmp_path, only={"factor": ["2"]})
+    assert [(run["seed"], run["factor"]) for run in CALLS] == [(0, 2), (1, 2)]
+    run_all(TOY, tmp_path, only={"factor": ["1", "2"], "seed": ["0"]})
+    assert [(run["seed"], run["factor"]) for run in CALLS[2:]] == [(0, 1)]
+    with pytest.raises(InputError, match="no run has factor=3; there are 1, 2"):
+        run_all(TOY, tmp_path, only={"factor": ["3"]})
+    with pytest.raises(InputError, match="fields are data, seed, factor"):
+        run_all(TOY, tmp_path, only={"fctor": ["1"]})
+
+
 def test_results_that_are_no_json_are_refused_with_their_line(tmp_path: Path) -> None:
     (tmp_path / "toy.jsonl").write_text('{"run": {}}\nnot json\n')
     with pytest.raises(DataError, match="line 2"):

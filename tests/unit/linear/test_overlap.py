@@ -213,6 +213,29 @@ def test_without_the_update_the_classifiers_above_stay(data):
         )
 
 
+def test_precision_on_held_out_rows_is_kept_for_every_round(data, tmp_path):
+    X, Y = data
+    model = small(overlap={"rounds": 2, "held_out": 0.3}).fit(X, Y)
+    plain, *rest = model.overlap_trials
+    assert len(rest) >= len(model.overlap_rounds[0]) - 1  # rounds may end earlier on fewer rows
+    kept, held = xt.data.split_rows(N, holdout=0.3, seed=1)
+    without = small().set_params(overlap=None).fit(X[kept], Y[kept])
+    wanted = xt.evaluate(Y[held], without.predict(X[held], k=5), ["P@1", "P@3", "P@5"])
+    assert plain == {"rounds": 0.0} | {name: pytest.approx(value, abs=1e-3) for name, value in wanted.items()}
+    once = small(overlap={"held_out": 0.3, "rounds": 2}).set_params(overlap__held_out=0.0, overlap__rounds=1)
+    top = once.fit(X[kept], Y[kept]).predict(X[held], k=5)
+    assert rest[0]["P@5"] == pytest.approx(xt.evaluate(Y[held], top, ["P@5"])["P@5"], abs=1e-3)
+    # The model itself has seen all rows, as if nothing had been tried; and it remembers.
+    quiet = small(overlap={"rounds": 2}).fit(X, Y)
+    assert quiet.tree == model.tree
+    assert quiet.overlap_trials == ()
+    model.save(tmp_path / "m")
+    assert xt.load(tmp_path / "m").overlap_trials == model.overlap_trials
+    assert model.stored_as("int8").overlap_trials == model.overlap_trials
+    with pytest.raises(ValueError, match="held_out"):
+        small(overlap={"held_out": 0.1}).fit(X[:1], Y[:1])
+
+
 def test_random_copies_are_as_many_and_all_different(data):
     X, Y = data
     model = small(overlap={"assign": "random", "copies": 3}).fit(X, Y)

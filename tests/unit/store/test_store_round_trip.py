@@ -349,3 +349,20 @@ def test_describe_shows_without_building(tmp_path, monkeypatch):
         "[red]x",
     ):
         assert piece in text
+
+
+def test_a_history_is_shown_as_a_table(tmp_path):
+    rounds = [[{"covered": 0.123456, "what": "[red]first"}, {"covered": 1, "what": "second"}]]
+    meta = {"rounds_done": rounds, "mixed": [{"a": 1}, {"b": 2}], "plain": [1, 2], "none": []}
+    store.save(Bag(parts={}, meta=meta), tmp_path / "m")
+    from rich.console import Console
+
+    console = Console(width=160, record=True, file=io.StringIO())
+    console.print(store.describe(tmp_path / "m").render())
+    lines = [line.strip() for line in console.export_text().splitlines()]
+    at = lines.index("rounds done")
+    assert [line.split() for line in lines[at + 1 : at + 4]] == [
+        ["covered", "what"], ["0.1235", "[red]first"], ["1", "second"],
+    ]  # fmt: skip
+    assert not any("rounds_done" in line for line in lines)
+    assert any('mixed=[{"a":1},{"b":2}]' in line and "plain=[1,2]" in line for line in lines)
