@@ -20,7 +20,7 @@ void sum_codes(const std::uint8_t* blocks, Offset count, Offset bytes, const std
             _mm_prefetch(codes + (bytes + b) * 64 + 64, _MM_HINT_T0);
             const auto look = [&](int half, __m512i at) __attribute__((always_inline)) {
                 const auto* row = reinterpret_cast<const __m128i*>(table + b * 32 + half * 16);
-                return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128(row)), at);
+                return _mm512_shuffle_epi8(_mm512_maskz_broadcast_i32x4(0xffff, _mm_loadu_si128(row)), at);
             };
             const __m512i left = _mm512_add_epi8(look(0, _mm512_and_si512(first, low)),
                                                  look(1, _mm512_and_si512(_mm512_srli_epi16(first, 4), low)));
