@@ -45,6 +45,7 @@ _PUBLIC = {
     "TransformerEncoder": "neural",
     "TrainingError": "errors",
     "Vectorizer": "text",
+    "XTransformer": "neural",
     "XtrellisError": "errors",
     "choose_tradeoff": "tuning",
     "concatenate_features": "features",

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import ParameterError, nearest
 from .model import Model
+
+if TYPE_CHECKING:
+    from .linear import LinearTree
 
 
 def _xr_linear() -> Model:
@@ -37,7 +40,7 @@ def _interpolated() -> Model:
     return LinearTree(index=InterpolatedTree())
 
 
-def _overlap() -> Model:
+def _overlap() -> LinearTree:
     from .index import BalancedTree, Overlap
     from .linear import LinearTree
 
@@ -73,6 +76,18 @@ def _glas() -> Model:
     return Glas()
 
 
+def _x_transformer() -> Model:
+    from .neural import XTransformer
+
+    return XTransformer()
+
+
+def _x_transformer_overlap() -> Model:
+    from .neural import XTransformer
+
+    return XTransformer(tree=_overlap().set_params(prune=XTransformer().tree.prune))
+
+
 def _xr_linear_ranked() -> Model:
     return _reranked(_xr_linear())
 
@@ -106,6 +121,8 @@ _PRESETS: dict[str, Callable[[], Model]] = {
     "overlap": _overlap,
     "parabel": _parabel,
     "softmax-tree": _softmax_tree,
+    "x-transformer": _x_transformer,
+    "x-transformer-overlap": _x_transformer_overlap,
     "xr-linear": _xr_linear,
     "xr-linear++": _xr_linear_ranked,
 }

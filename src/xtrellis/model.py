@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,6 +45,10 @@ class Model(Configured, Storable):
     def reads_texts(self) -> bool:
         """True if `fit` and `predict` want `texts=` beside the features."""
         return False
+
+    def fit_takes(self, name: str) -> bool:
+        """True if `fit` has a use for this keyword: `checkpoint`, `label_features` …"""
+        return name in inspect.signature(self.fit).parameters
 
     def save(self, path: str | Path) -> None:
         """Write the model as a folder, whole or not at all; an existing model there is replaced only when done."""

@@ -11,7 +11,6 @@ Nothing changes after `fit` or loading, so any number of threads may share one t
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -144,7 +143,7 @@ class Tagger(Storable):
 
     def _names_to_read(self, names: StringTable | None) -> StringTable:
         """The names; refuses before any work if there are none, or nothing to read them, or no use for them."""
-        if "label_features" not in inspect.signature(self.model.fit).parameters:
+        if not self.model.fit_takes("label_features"):
             raise InputError(f"label_text: {type(self.model).__name__} has no use for the labels' names")
         if self.vectorizer is None:
             raise InputError("label_text needs texts: without them there is no vectoriser to read the labels' names")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -168,7 +167,7 @@ class _Checkpoints:
         from ..store.swap import target_of
 
         self._target, self._resume = target_of(to), resume
-        self._able = "checkpoint" in inspect.signature(model.fit).parameters
+        self._able = model.fit_takes("checkpoint")
         if resume and not self._able:
             raise ParameterError(
                 f"--resume: {type(model).__name__} cannot go on from a stopped training; start it anew"
@@ -201,8 +200,9 @@ def _before(say: show.Say, tagger: Tagger, chooser: Tradeoff, X: Csr, Y: Csr) ->
     if chooser.auto:
         chooser.choose(say, tagger.model, X, Y)
     estimate = getattr(tagger.model, "estimate", None)
-    if estimate is not None:
-        say(estimate(X, Y))
+    expected = estimate(X, Y) if estimate is not None else None
+    if expected is not None:
+        say(expected)
 
 
 def _width(tagger: Tagger, dataset: Dataset) -> Any:

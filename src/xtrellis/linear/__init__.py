@@ -3,7 +3,7 @@
 from .checkpoint import discard as discard_checkpoint
 from .copies import CopiesReport, copies_report
 from .estimate import Estimate
-from .explanation import Explanation, Path, Push, Step
+from .explanation import Explanation, Opinion, Path, Push, Step
 from .model import LinearTree
 from .packed import PackedTree
 from .pecos import import_pecos
@@ -13,6 +13,7 @@ __all__ = [
     "Estimate",
     "Explanation",
     "LinearTree",
+    "Opinion",
     "PackedTree",
     "Path",
     "Push",

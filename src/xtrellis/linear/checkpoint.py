@@ -26,6 +26,7 @@ from .. import __version__, progress
 from ..errors import StoreError, shown
 from ..store import plain, tensors
 from ..store.folder import Folder
+from ..store.manifest import MANIFEST, is_tensor_file
 from ..types import Array, Csr
 from .shelf import Shelf
 
@@ -37,6 +38,8 @@ FORMAT = "xtrellis-checkpoint"
 _OURS = re.compile(
     r"((tree\d+(\.overlap|(\.round\d+)?\.nodes\d+to\d+)?|state\.\w+)\.safetensors|checkpoint\.json)(\.tmp)?"
 )
+_PART = re.compile(r"\w+\.part")  # a checkpoint inside this one (stages.py)
+_MODEL = re.compile(r"\w+\.model|\.\w+\.model\.(tmp-.+|aside)")  # a finished part, or what a save left half done
 
 
 def fingerprint(params: Mapping[str, Any], matrices: Mapping[str, Csr | None]) -> dict[str, Any]:
@@ -152,19 +155,33 @@ class _CheckpointShelf(Shelf):
 
 
 def discard(path: str | os.PathLike[str]) -> bool:
-    """Delete a checkpoint: files that are named like its own and nothing else; False if there was none."""
+    """Delete a checkpoint: files and parts that are named like its own, nothing else; False if there was none."""
     folder = Path(path)
     try:
         _parse_list(folder)
     except StoreError:
         return False
     with suppress(OSError):
-        (folder / LIST).unlink()  # first: from here on the rest is rubbish
+        _discard_parts(folder)  # what is missing of them is made again, while the list is there
+        (folder / LIST).unlink()  # first of the files: from here on the rest is rubbish
         for name in os.listdir(folder):
             if _OURS.fullmatch(name):
                 (folder / name).unlink()
         folder.rmdir()
     return True
+
+
+def _discard_parts(folder: Path) -> None:
+    with os.scandir(folder) as found:
+        inner = [entry for entry in found if entry.is_dir(follow_symlinks=False)]
+    for entry in inner:
+        if _PART.fullmatch(entry.name):
+            discard(entry.path)
+        elif _MODEL.fullmatch(entry.name):
+            for name in os.listdir(entry.path):
+                if name == MANIFEST or is_tensor_file(name):
+                    (Path(entry.path) / name).unlink()
+            Path(entry.path).rmdir()
 
 
 def _parse_list(path: Path) -> dict[str, Any]:

@@ -8,6 +8,7 @@ The memory of the interpreter and of whatever else the process holds is not part
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -34,6 +35,7 @@ USED = 0.6  # features a node keeps weights for, as a share of those that so man
 TOGETHER = 0.5  # alike labels share nodes: how much of the scatter of a random tree is left
 PACKING = 1.5  # while arrays are joined, the largest of them is there twice
 ENTRY = {"float32": 5, "float16": 3, "int8": 2}  # bytes of a weight with its child
+PAIR = 40  # bytes of a candidate of a row, while candidates are turned from rows to labels
 FEATURE = 3.5  # bytes of a feature in a block, its share of a bucket included
 
 
@@ -84,6 +86,31 @@ class Estimate:
             f"memory about {size_text(self.peak_bytes)} (the data itself {size_text(self.matrices_bytes)}); "
             f"model about {size_text(self.model_bytes)}, unpruned {size_text(self.model_bytes_at_most)} at most"
         )
+
+
+def together(members: Sequence[Estimate]) -> Estimate:
+    """Of models that are trained one after another and kept."""
+    sums = ("classifiers", "visits", "model_bytes", "model_bytes_at_most")
+    values = {name: (sum if name in sums else max)(getattr(m, name) for m in members) for name in asdict(members[0])}
+    before = np.cumsum([0, *(member.model_bytes for member in members)]).tolist()
+    values["weights_bytes"] = max(there + member.weights_bytes for there, member in zip(before, members, strict=False))
+    return Estimate(**values)
+
+
+def with_ranker(base: Estimate, X: Csr, Y: Csr, candidates: int) -> Estimate:
+    """Of a model and one more classifier a label, which is trained on the rows that have it as a candidate."""
+    pairs = int(X.shape[0]) * min(candidates, int(Y.shape[1]))
+    nonzeros = pairs * X.nnz / max(1, int(X.shape[0]) * int(Y.shape[1]))  # of a label's rows
+    weights, at_most = int(8 * KEPT * _label_features(X, Y)), int(8 * _FeatureCurve(X).distinct(nonzeros) * Y.shape[1])
+    return replace(
+        base,
+        classifiers=base.classifiers + int(Y.shape[1]),
+        visits=base.visits + pairs,
+        model_bytes=base.model_bytes + weights,
+        model_bytes_at_most=base.model_bytes_at_most + max(weights, at_most),
+        routes_bytes=max(base.routes_bytes, PAIR * pairs),
+        weights_bytes=max(base.weights_bytes, base.model_bytes + 2 * weights),
+    )
 
 
 class Habits(Protocol):

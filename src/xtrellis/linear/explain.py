@@ -83,8 +83,8 @@ def _filled(tree: PackedTree, walk: Walk, row: Csr, found: NDArray[np.bool_]) ->
     return scores
 
 
-def as_row(x: Any, *, n_features: int) -> Csr:
-    """One row, however it comes: 1×d or of one dimension, sparse or dense."""
+def as_row(x: Any, *, n_features: int | None) -> Csr:
+    """One row, however it comes: 1×d or of one dimension, sparse or dense; None: of any number of features."""
     if isinstance(x, (list, tuple)) and not any(isinstance(entry, (list, tuple, np.ndarray)) for entry in x):
         x = [x]
     if (sp.issparse(x) or isinstance(x, np.ndarray)) and x.ndim == 1:

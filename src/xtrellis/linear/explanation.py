@@ -100,6 +100,31 @@ class Path:
 
 
 @dataclass(frozen=True)
+class Opinion:
+    """What a ranker said of the label when it looked at the candidates of the model below."""
+
+    base_score: float  # p: what the model below answers
+    bias: float
+    pushes: tuple[Push, ...]  # strongest first
+    margin: float  # bias + contributions
+    score: float  # q: of the ranker alone
+    probability: float | None  # T: how often candidates with such scores are right; None without calibration
+    among: bool  # the label is one of the candidates; if not, the ranker is not asked
+
+    def to_dict(self, feature_names: Names | None = None) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "base_score": self.base_score,
+            "margin": self.margin,
+            "score": self.score,
+            "probability": self.probability,
+            "among_candidates": self.among,
+            "bias": self.bias,
+            "features": [{**push._asdict(), **_name(push.feature, feature_names)} for push in self.pushes],
+        }
+
+
+@dataclass(frozen=True)
 class Explanation:
     """Why a label got its score for one row, or why it was not found."""
 
@@ -113,11 +138,13 @@ class Explanation:
     n_found: int
     paths: tuple[Path, ...]  # tree by tree, the path that counts first
     merge: str = "max"  # of several reached paths in one tree, the best counts, or their mean
+    opinion: Opinion | None = None  # of a ranker; score, rank and n_found are then what came out in the end
+    members: tuple[Explanation, ...] = ()  # of an ensemble; there are no paths then but theirs
 
     @property
     def reached(self) -> bool:
         """True if search finds the label, in one tree at least."""
-        return any(path.reached for path in self.paths)
+        return any(path.reached for path in self.paths) or any(member.reached for member in self.members)
 
     @property
     def deciding(self) -> tuple[Path, ...]:
@@ -132,7 +159,9 @@ class Explanation:
 
     @property
     def open_score(self) -> float:
-        """The score if the beam left nothing out."""
+        """The score if the beam left nothing out; of an ensemble, the mean of its members'."""
+        if self.members:
+            return sum(member.open_score for member in self.members) / len(self.members)
         scores: dict[int, list[float]] = {}
         for path in self.paths:
             scores.setdefault(path.tree, []).append(path.score)
@@ -140,7 +169,10 @@ class Explanation:
         return sum(merged) / self.n_trees
 
     def pushes(self) -> dict[int, float]:
-        """What each feature added to the margins of the deciding paths, summed along a path, averaged over paths."""
+        """What each feature added to the margins of the deciding paths, summed along a path, averaged over paths.
+
+        What it added to a ranker's margin counts too; of an ensemble, the mean over its members.
+        """
         total: dict[int, float] = {}
         deciding = self.deciding
         for path in deciding:
@@ -148,10 +180,20 @@ class Explanation:
             for step in path.steps:
                 for push in step.pushes:
                     total[push.feature] = total.get(push.feature, 0.0) + push.contribution / share
+        for member in self.members:
+            for feature, amount in member.pushes().items():
+                total[feature] = total.get(feature, 0.0) + amount / len(self.members)
+        for push in self.opinion.pushes if self.opinion is not None and self.opinion.among else ():
+            total[push.feature] = total.get(push.feature, 0.0) + push.contribution
         return dict(sorted(total.items(), key=lambda item: (-abs(item[1]), item[0])))
 
     def to_dict(self, label_names: Names | None = None, feature_names: Names | None = None) -> dict[str, Any]:
         """Plain data for JSON; with names, each id is followed by its name."""
+        more: dict[str, Any] = {}
+        if self.opinion is not None:
+            more["opinion"] = self.opinion.to_dict(feature_names)
+        if self.members:
+            more["members"] = [member.to_dict(label_names, feature_names) for member in self.members]
         return {
             "label": self.label,
             **_name(self.label, label_names),
@@ -164,6 +206,7 @@ class Explanation:
             "search": self.search,
             "beam": self.beam,
             "paths": [path.to_dict(label_names, feature_names) for path in self.paths],
+            **more,
         }
 
     def render(

@@ -8,7 +8,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from .explanation import Explanation, Names, Path, Push, Step
+from .explanation import Explanation, Names, Opinion, Path, Push, Step
 
 UP, DOWN, QUIET, ODD = "green", "red", "dim", "yellow"
 BAR = 16  # characters of the longest bar
@@ -51,10 +51,14 @@ class View:
     def verdict(self) -> str:
         """What became of the label in search, in words."""
         it = self.explanation
+        if it.opinion is not None and not it.opinion.among and it.reached:
+            return f"found, but not among the {it.n_found:,} candidates that are ranked anew"
         if it.reached and it.rank is None:
             return "found, with a score of 0"
         if it.reached:
             return f"number {it.rank:,} of {it.n_found:,} labels found"
+        if it.members:
+            return f"not found by any member; it would score {it.open_score:.2g}"
         step = it.deciding[0].steps[it.deciding[0].lost_at or 0]
         return (
             f"not found: its cluster came in as number {step.rank:,} of {step.rivals:,}, the beam keeps {it.beam:,}; "
@@ -76,6 +80,27 @@ class View:
                     yield _indented(line, left + 2)
         if len(paths) < len(it.paths):
             yield Text(f"{' ' * LEFT}({len(it.paths) - len(paths)} more places in the tree)", style=QUIET)
+        for i, member in enumerate(it.members):
+            inner = View(member, self.label_names, self.feature_names, top=self.top, compact=self.compact)
+            which = f"member {i + 1} of {len(it.members)}: {member.score:.4f}, {inner.verdict()}"
+            yield Text(" " * LEFT + which, style="bold")
+            yield from inner.body(width)
+        if it.opinion is not None:
+            yield from self._second(it.opinion, width)
+
+    def _second(self, opinion: Opinion, width: int) -> Iterator[Text]:
+        """The ranker's margin, and how its score and the one below become the last one."""
+        title = Text.assemble(
+            ("ranker", "bold"),
+            (f"  {opinion.margin:+.2f}", _colour(opinion.margin)),
+            (f" → {opinion.score:.3f}", QUIET),
+        )
+        worth = "" if opinion.probability is None else f", calibrated {opinion.probability:.3f}"
+        title.append(f"  (below it {opinion.base_score:.3f}{worth})", style=QUIET)
+        yield _indented(title, LEFT)
+        lines = self._packed(opinion, width - LEFT - 2) if self.compact else self._bars(opinion)
+        for line in lines:
+            yield _indented(line, LEFT + 2)
 
     def label(self, number: int) -> str:
         """Its name, or its number."""
@@ -115,7 +140,7 @@ class View:
                 break
         return Text.assemble(start, end)
 
-    def _packed(self, step: Step, width: int) -> Iterator[Text]:
+    def _packed(self, step: Step | Opinion, width: int) -> Iterator[Text]:
         """`sourdough +1.05   starter +0.39   7 more −0.09   bias −0.78`, in as few lines as it takes."""
         shown, rest = step.pushes[: self.top], step.pushes[self.top :]
         parts = [
@@ -133,7 +158,7 @@ class View:
                 line = Text.assemble(line, GAP, part)
         yield line
 
-    def _bars(self, step: Step) -> Iterator[Text]:
+    def _bars(self, step: Step | Opinion) -> Iterator[Text]:
         """A line for each feature: what it added, as a number and a bar, and how: its value × its weight."""
         shown, rest = step.pushes[: self.top], step.pushes[self.top :]
         rows = [

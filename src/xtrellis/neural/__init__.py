@@ -5,5 +5,6 @@ from .encoder import BagEncoder, Encoder
 from .glas import Glas
 from .ova import EncoderOvA
 from .transformer import TransformerEncoder
+from .xtransformer import XTransformer
 
-__all__ = ["BagEncoder", "Elias", "Encoder", "EncoderOvA", "Glas", "TransformerEncoder"]
+__all__ = ["BagEncoder", "Elias", "Encoder", "EncoderOvA", "Glas", "TransformerEncoder", "XTransformer"]

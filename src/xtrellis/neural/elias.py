@@ -17,19 +17,18 @@ from .. import progress
 from ..checks import flag, integer, n_bytes, number, part, size, size_text, text
 from ..config import param
 from ..errors import InputError, StoreError, TrainingError
-from ..index import BalancedTree
-from ..labels import LabelSpace
 from ..model import Model, check_k
 from ..store import State
 from ..types import Array, Csr, Float32, TopK
+from .clusters import balanced, n_clusters
 from .curves import from_array, to_array
-from .elias_graph import Graph, partition
+from .elias_graph import Graph
 from .elias_network import NEVER, EliasNetwork
 from .elias_task import EliasTask, Settings
 from .encoder import BagEncoder, Encoder
 from .extra import device_of, import_torch
 from .processes import n_processes
-from .rows import door, encoded, inputs_of, label_vectors_of, split
+from .rows import door, encoded, inputs_of, split
 from .training import Curves, Loop
 
 if TYPE_CHECKING:
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 
 CURVES = ("epoch", "stage", "loss", "regularizer", "train_p1", "held_out_p1", "held_out_r100")
 FREE = ("threads", "device", "memory_limit")  # parameters that may change between a stop and going on
-A_CLUSTER = 80  # labels in a cluster, about: 64 to 86 in the paper
 STATES = 2  # whole states in memory: the one that is trained and the best so far
 
 
@@ -181,7 +179,7 @@ class Elias(Model):
     def _finish(self, task: EliasTask, loop: Loop) -> None:
         network = task.network()
         self._network = network.pruned()  # best edges first, and no empty places at the end
-        self._weights = {name: value.copy() for name, value in task.encoder_weights().items()}
+        self._weights = {n: v.copy() for n, v in task.encoder_weights().items()} | self.encoder.files()
         self._curves = loop.curves
 
     def memory(self, n_features: int, n_labels: int) -> int:
@@ -202,9 +200,7 @@ class Elias(Model):
             )
 
     def _n_clusters(self, n_labels: int) -> int:
-        if self.clusters is not None:
-            return min(self.clusters, n_labels)
-        return int(min(n_labels, max(8, 2 ** round(math.log2(max(n_labels, 2) / A_CLUSTER)))))
+        return n_clusters(self.clusters, n_labels)
 
     def _n_edges(self, n_labels: int, clusters: int) -> int:
         return min(n_labels, self.edges or math.ceil(10 * n_labels / clusters))
@@ -234,11 +230,7 @@ class Elias(Model):
 
     def _clusters(self, X: Csr, Y: Csr, texts: Sequence[str] | None, clusters: int) -> Graph:
         """Balanced clusters of the labels' centroids (appendix D.1)."""
-        n_labels = int(Y.shape[1])
-        largest = math.ceil(n_labels / clusters)
-        rows = label_vectors_of(self.encoder, X, texts, seed=self.seed, threads=self.threads, device=self.device)
-        tree = BalancedTree(arity=2, max_leaf=largest).build(LabelSpace(rows, Y, threads=self.threads), seed=self.seed)
-        return partition(tree, largest)
+        return balanced(self.encoder, X, Y, texts, clusters, seed=self.seed, threads=self.threads, device=self.device)
 
     def embed(self, X: Any, *, texts: Sequence[str] | None = None) -> Float32:
         """The rows as vectors, n × width of the encoder; the last entry of each is 1."""

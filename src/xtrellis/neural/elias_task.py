@@ -18,11 +18,10 @@ from .elias_graph import Graph, connect, first_values, homes
 from .elias_losses import shortlist_loss
 from .elias_network import NEVER, EliasNetwork, edge_logs
 from .encoder import Encoder, Inputs
-from .encoder_task import PIECE, EncoderTask
+from .encoder_task import EncoderTask
 from .extra import one_thread
 from .gather import best_paths, find, gather_dot
 from .optim import AdamW, RowAdamW
-from .processes import run_together
 
 REFRESH = 50  # steps between two looks at which edge of a label is the strongest
 
@@ -110,32 +109,34 @@ class EliasTask(EncoderTask):
         values = torch.from_numpy(self.dense.values["edges"]).requires_grad_(learned)
         edges = edge_logs(values, torch.from_numpy(self.ids), how.edge_scale) if learned else self._fixed_edges()
         logs = edges.detach().numpy()
-        pieces = spans(len(rows), -(-len(rows) // PIECE))
+        pieces = self._pieces(len(rows))
 
-        def piece(span: tuple[int, int]) -> tuple[float, float, list[Any]]:
+        def piece(span: tuple[int, int]) -> tuple[list[Array], list[Float32]]:
             return self._piece(batch, leaf, own, mask, logs, span, len(rows))
 
-        parts = run_together(torch, piece, pieces, threads=how.threads)
-        loss, short = sum(part[0] for part in parts), sum(part[1] for part in parts)
+        mine = self.together.run(piece, pieces, threads=how.threads)
+        parts = self.together.gather([part[0] for part in mine], len(pieces))
+        loss, short = (float(sum(part[0][j] for part in parts)) for j in (0, 1))
         if not (np.isfinite(loss) and np.isfinite(short)):  # the loop stops here; nothing is spoilt
             return loss, short
-        by_leaf = np.concatenate([part[2][0] for part in parts])
-        by_edge, *by_dense = (sum(part[2][j] for part in parts) for j in range(4, len(parts[0][2])))
-        gradients = dict(zip([name for name in self.dense.values if name != "edges"], by_dense, strict=True))
+        names = [name for name in self.dense.values if name != "edges"]
+        like = [logs, *(self.dense.values[name] for name in names)]
+        by_edge, *by_dense = self.together.add([part[1] for part in mine], like, len(pieces))
+        gradients = dict(zip(names, by_dense, strict=True))
         if learned:
-            (gradients["edges"],) = torch.autograd.grad(edges, [values], torch.from_numpy(by_edge))
-            gradients["edges"] = gradients["edges"].numpy()
-        self._step_encoder(batch, by_leaf, gradients, slowed)
+            (by_value,) = torch.autograd.grad(edges, [values], torch.from_numpy(by_edge))
+            gradients["edges"] = by_value.numpy()
+        self._step_encoder(batch, np.concatenate([part[1] for part in parts]), gradients, slowed)
         for part in parts:
-            pending.ids.append(part[2][1])
-            pending.gradients.append(part[2][2])
-            pending.vectors.append(part[2][3])
+            pending.ids.append(part[2])
+            pending.gradients.append(part[3])
+            pending.vectors.append(part[4])
         return loss, short
 
     def _piece(
         self, batch: Any, leaf: Float32, own: Any, mask: Float32, edges: Float32, span: tuple[int, int], n: int
-    ) -> tuple[float, float, list[Any]]:
-        """Loss and shortlist loss of some rows of a batch of n; what `_step` needs of their gradients."""
+    ) -> tuple[list[Array], list[Float32]]:
+        """Of some rows of a batch of n: both losses and gradients of their own; gradients of what all rows share."""
         torch, how, at = self.torch, self.how, slice(*span)
         start = torch.from_numpy(leaf[at]).requires_grad_()
         edge = torch.from_numpy(edges).requires_grad_()
@@ -164,11 +165,8 @@ class EliasTask(EncoderTask):
             np.zeros(tuple(x.shape), np.float32) if g is None else g.cpu().numpy()
             for x, g in zip(leaves, found_gradients, strict=True)
         )
-        return (
-            float(loss.detach()),
-            short,
-            [by_start, found.labels, by_score, vectors.detach().numpy(), by_edge, *by_dense],
-        )
+        losses = np.array([float(loss.detach()), short])
+        return [losses, by_start, found.labels, by_score, vectors.detach().numpy()], [by_edge, *by_dense]
 
     def _clusters(self, logits: Float32, offsets: Any, ids: Int32) -> Int32:
         """The best clusters of each row, and the strongest one of each label that it has; -1 pads."""

@@ -45,6 +45,9 @@ class Trainable(Protocol):
     dense: dict[str, Float32]
     dense_share: float  # their rate of learning as a share of the sparse part's
 
+    def piece(self, batch: int) -> int:
+        """Rows of a batch that are worked on at once, by one thread."""
+
     def leaves(self, torch: Any) -> dict[str, Any]:
         """`dense` as tensors that want gradients."""
 
@@ -75,6 +78,7 @@ class Encoder(Configured):
 
     reads: ClassVar[str] = "features"  # or "texts"
     usual_rate: ClassVar[float]  # of learning
+    usual_weight: ClassVar[float]  # of its vectors beside features of length 1
 
     @property
     @abstractmethod
@@ -97,6 +101,10 @@ class Encoder(Configured):
     def n_features(self, weights: Mapping[str, Array]) -> int | None:
         """Columns that X must have; None if the encoder does not read it."""
 
+    def files(self) -> dict[str, Array]:
+        """What `encode` needs beside the weights, as bytes; the model keeps it with them."""
+        return {}
+
     def first_vectors(self, inputs: Inputs, *, threads: int | None, device: str) -> Float32 | None:
         """Vectors before any training; None from an encoder that knows nothing then."""
         return None
@@ -110,6 +118,7 @@ class BagEncoder(Encoder):
     """Embeddings of features, averaged with their weights in the row, and a residual block: h + relu(h·R + c)."""
 
     usual_rate = 0.3
+    usual_weight = 0.3  # it knows the training rows by heart: at full length a tree would trust it too much
 
     dim: int = param(integer(at_least=2), "length of the vectors", default=256)
     keep: float = param(number(above=0, at_most=1), "probability that a feature of a training row is kept", default=0.8)
@@ -154,6 +163,9 @@ class BagEncoder(Encoder):
 
 class _BagTraining:
     dense_share = 0.01
+
+    def piece(self, batch: int) -> int:
+        return 64
 
     def __init__(self, how: BagEncoder, inputs: Inputs, seed: int, threads: int | None, device: Any) -> None:
         if inputs.X is None:

@@ -18,8 +18,8 @@ from ..types import Array, Csr, Float32, Int32
 from .batches import take
 from .encoder import Encoder, Inputs
 from .optim import AdamW, RowAdamW
+from .processes import Together
 
-PIECE = 64  # rows of a batch that are worked on at once
 MEASURED = 2000  # rows at most that quality is measured on after each epoch
 BIAS = -4.0  # of a label at the beginning: most labels are wrong
 AVERAGES = 20  # times an epoch that the running mean of the weights is taken
@@ -63,13 +63,18 @@ class EncoderTask:
         self.averaged = np.zeros(1, np.int64)  # how many states the means are of
         self.means: dict[str, Float32] = {}
         self.count = max(1, -(-len(train) // how.batch))
+        self.together = Together(torch)
 
-    def _first_labels(self) -> Float32:
+    def _first_labels(self, bias: float = BIAS) -> Float32:
         out = np.zeros((self.n_labels, self.encoder.width), np.float32)
-        out[:, -1] = BIAS
+        out[:, -1] = bias
         return out
 
     # One epoch
+
+    def _pieces(self, n: int) -> list[tuple[int, int]]:
+        """Rows of a batch that are worked on at once; they depend on nothing but the batch."""
+        return spans(n, -(-n // self.coder.piece(self.common.batch)))
 
     def _batches(self, epoch: int) -> Iterator[Int32]:
         """All rows once, in nearly equal batches."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..checks import integer, number, part, text
 from ..config import param
-from ..errors import NotFittedError, StoreError, TrainingError
+from ..errors import InputError, NotFittedError, StoreError, TrainingError
 from ..model import Model, check_k
 from ..store import State
 from ..types import Array, Float32, TopK
@@ -19,6 +19,7 @@ from .encoder import BagEncoder, Encoder
 from .extra import device_of, import_torch
 from .network import exact
 from .ova_task import OvATask, Settings
+from .processes import n_processes
 from .rows import door, encoded, inputs_of, split
 from .training import Curves, Loop
 
@@ -103,9 +104,14 @@ class EncoderOvA(Model):
         texts: Sequence[str] | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Learn from n×d features (and n texts, if the encoder reads them) and n×L labels; `checkpoint` as in Elias."""
+        """Learn from n×d features (and n texts, if the encoder reads them) and n×L labels.
+
+        `checkpoint` and several processes as in Elias.
+        """
         torch = import_torch("training an EncoderOvA")
         device = device_of(torch, self.device)
+        if checkpoint is not None and n_processes(torch) > 1:
+            raise InputError("a training on several processes cannot use a checkpoint; start it without")
         X, Y, texts = door(self.encoder, X, Y, texts)
         train, held_out = split(Y, self.holdout, self.seed)
         how = Settings(
@@ -127,7 +133,7 @@ class EncoderOvA(Model):
 
     def _finish(self, task: OvATask, loop: Loop) -> None:
         self._labels = task.final()["labels"]
-        self._weights = {name: value.copy() for name, value in task.encoder_weights().items()}
+        self._weights = {n: v.copy() for n, v in task.encoder_weights().items()} | self.encoder.files()
         self._curves = loop.curves
 
     def embed(self, X: Any, *, texts: Sequence[str] | None = None) -> Float32:

@@ -2,11 +2,12 @@
 
 A step works on blocks of labels: scores of the whole batch, the loss's gradient, the encoder's share of it and a step
 of the block's weights, before the next block. So rows × labels never exist at once, and the gradient is exact.
+Several processes share the encoder's work; each steps all label weights by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,12 +17,35 @@ from ..parallel import run, spans
 from ..types import Csr, Float32, Int32
 from .batches import take
 from .encoder import Encoder, Inputs
-from .encoder_task import PIECE, EncoderTask
+from .encoder_task import BIAS, EncoderTask
 from .extra import one_thread
 from .network import exact
 from .optim import AdamW, RowAdamW
 
 LABELS = 1024  # of a block
+
+
+def _logistic(torch: Any, scores: Any, rows: Any, columns: Any) -> tuple[Any, Any]:
+    """Binary cross-entropy of every score, summed, and its gradient; (rows, columns) are what is true."""
+    total = torch.nn.functional.softplus(scores).sum(dtype=torch.float64) - scores[rows, columns].sum()
+    g = scores.sigmoid_()
+    g[rows, columns] -= 1
+    return total, g
+
+
+def _squared_hinge(torch: Any, scores: Any, rows: Any, columns: Any) -> tuple[Any, Any]:
+    """max(0, 1 - yz)² of every score z, y = ±1, as X-Transformer has it (Chang et al. 2020)."""
+    side = torch.full_like(scores, -1.0)
+    side[rows, columns] = 1
+    short = (1 - side * scores).clamp_(min=0)
+    return (short * short).sum(dtype=torch.float64), short.mul_(side).mul_(-2)
+
+
+LOSSES: dict[str, Callable[[Any, Any, Any, Any], tuple[Any, Any]]] = {
+    "logistic": _logistic,
+    "squared-hinge": _squared_hinge,
+}
+BIASES = {"logistic": BIAS, "squared-hinge": -1.0}  # of a label at the beginning: most labels are wrong
 
 
 @dataclass(frozen=True)
@@ -37,6 +61,7 @@ class Settings:
     averaging: float
     seed: int
     threads: int | None
+    loss: str = "logistic"
 
 
 class OvATask(EncoderTask):
@@ -50,7 +75,7 @@ class OvATask(EncoderTask):
         self.how = how
         values = {f"encoder.{name}": value for name, value in self.coder.dense.items()}
         self.dense = AdamW(values, decay={name: how.decay for name, value in values.items() if value.ndim > 1})
-        self.labels = RowAdamW(self._first_labels(), decay=how.decay, threads=how.threads)
+        self.labels = RowAdamW(self._first_labels(BIASES[how.loss]), decay=how.decay, threads=how.threads)
         self.means = {name: np.zeros_like(value) for name, value in self._current().items()}
 
     def epoch(self, epoch: int) -> Iterator[tuple[int, float, float]]:
@@ -66,7 +91,7 @@ class OvATask(EncoderTask):
         torch, how = self.torch, self.how
         batch, own = self.coder.batch(rows, epoch), take(self.Y, rows)
         leaf, mask = self.coder.leaf(batch), self._mask(len(rows), epoch, i)
-        pieces = spans(len(rows), -(-len(rows) // PIECE))
+        pieces = self._pieces(len(rows))
 
         def forward(span: tuple[int, int]) -> tuple[Any, list[Any]]:
             at, (dense, inner) = slice(*span), self._dense_leaves()
@@ -74,19 +99,21 @@ class OvATask(EncoderTask):
             vectors = self.coder.forward(torch, batch, span, start, inner).cpu() * torch.from_numpy(mask[at])
             return vectors, [start, *dense.values()]
 
-        ahead = run(forward, pieces, threads=how.threads)
-        vectors = torch.cat([part[0].detach() for part in ahead])
+        together, mine = self.together, self.together.share(range(len(pieces)))
+        ahead = together.run(forward, pieces, threads=how.threads)
+        found = together.gather([[part[0].detach().numpy()] for part in ahead], len(pieces))
+        vectors = torch.from_numpy(np.concatenate([part[0] for part in found]))
         loss, by_vector = self._labels(vectors, own, how.learning_rate * slowed)
         if not np.isfinite(loss):
             return loss
 
         def backward(j: int) -> list[Any]:
-            (first, last), (out, leaves) = pieces[j], ahead[j]
+            (first, last), (out, leaves) = pieces[mine[j]], ahead[j]
             return [g.cpu().numpy() for g in torch.autograd.grad(out, leaves, by_vector[first:last])]
 
-        parts = run(backward, range(len(pieces)), threads=how.threads)
-        by_leaf = np.concatenate([part[0] for part in parts])
-        by_dense = (sum(part[j] for part in parts) for j in range(1, len(parts[0])))
+        parts = run(backward, range(len(ahead)), threads=how.threads)
+        by_leaf = np.concatenate([part[0] for part in together.gather([part[:1] for part in parts], len(pieces))])
+        by_dense = together.add([part[1:] for part in parts], list(self.dense.values.values()), len(pieces))
         self._step_encoder(batch, by_leaf, dict(zip(self.dense.values, by_dense, strict=True)), slowed)
         return loss
 
@@ -105,9 +132,7 @@ class OvATask(EncoderTask):
             begin, end = np.searchsorted(ids, span)
             rows = torch.from_numpy(places[begin:end])
             columns = torch.from_numpy(ids[begin:end].astype(np.int64) - first)
-            total = torch.nn.functional.softplus(scores).sum(dtype=torch.float64) - scores[rows, columns].sum()
-            g = scores.sigmoid_()
-            g[rows, columns] -= 1
+            total, g = LOSSES[self.how.loss](torch, scores, rows, columns)
             g /= n
             by_vector, by_label = g @ W, g.T @ vectors
             value = float(total) / n

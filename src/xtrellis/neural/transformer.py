@@ -1,24 +1,33 @@
-"""`TransformerEncoder`: any Hugging Face encoder, from a local folder or the hub's cache. Nothing is downloaded."""
+"""`TransformerEncoder`: any Hugging Face encoder, from a local folder or the hub's cache. Nothing is downloaded.
+
+A trained model carries configuration and tokenizer beside its weights, as the bytes of the files that the library would
+read (JSON, mostly): what it was made from may be gone.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from ..checks import choice, flag, integer, text
 from ..config import param
-from ..errors import InputError, MissingExtraError, StoreError
+from ..errors import InputError, MissingExtraError, StoreError, shown
 from ..parallel import run, spans
 from ..types import Array, Float32, Int32, Int64
 from .encoder import Encoder, Inputs, Trainable
 from .extra import device_of, import_torch, one_thread
 
 PIECE = 32  # texts encoded at once
+FILE = "file."  # before the name of a file that is carried
+CONFIG = f"{FILE}config.json"
+_PLAIN = re.compile(r"file\.\w[\w-]{0,60}\.(json|txt|model)")  # nothing that could lead out of a folder, and no code
 
 
 class TransformerEncoder(Encoder):
@@ -26,6 +35,7 @@ class TransformerEncoder(Encoder):
 
     reads = "texts"
     usual_rate = 5e-5
+    usual_weight = 1.0
 
     path: str = param(text(), "folder of a model, or its name in the hub's cache", default="")
     pooling: str = param(
@@ -36,12 +46,15 @@ class TransformerEncoder(Encoder):
     mixed_precision: bool = param(flag(), "compute in 16 bits where a GPU does the work", default=True)
 
     _cached: tuple[Mapping[str, Array], str, Any] | None = None
+    _carried: dict[str, Any] | None = None  # the configuration of stored weights
 
     @property
     def width(self) -> int:
         return int(self._settings()["hidden_size"]) + 1
 
     def _settings(self) -> dict[str, Any]:
+        if self._carried is not None:
+            return self._carried
         file = Path(self.path) / "config.json"
         if self.path and file.is_file():
             found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
@@ -49,16 +62,24 @@ class TransformerEncoder(Encoder):
         loaded: dict[str, Any] = self._load("AutoConfig").to_dict()
         return loaded
 
-    def _load(self, kind: str, **options: Any) -> Any:
-        """One of the library's Auto classes, from what is on this machine."""
+    def _load(self, kind: str, weights: Mapping[str, Array] | None = None, **options: Any) -> Any:
+        """One of the library's Auto classes, from what the weights carry, or from what is on this machine."""
         try:
             import transformers
         except ImportError:
             raise MissingExtraError("transformers", "deep", "a TransformerEncoder") from None
+        if weights is not None and CONFIG in weights:
+            with _unpacked(weights) as folder, _quiet(transformers):
+                try:
+                    return getattr(transformers, kind).from_pretrained(folder, local_files_only=True, **options)
+                except (OSError, ValueError, KeyError) as error:
+                    reason = str(error).splitlines()[0][:200]
+                    raise StoreError(f"the stored encoder cannot be read by this transformers: {reason}") from None
         if not self.path:
             raise InputError("a TransformerEncoder needs path: the folder of a model, or its name in the hub's cache")
         try:
-            return getattr(transformers, kind).from_pretrained(self.path, local_files_only=True, **options)
+            with _quiet(transformers):
+                return getattr(transformers, kind).from_pretrained(self.path, local_files_only=True, **options)
         except (OSError, ValueError) as error:
             reason = str(error).splitlines()[0][:200]
             raise InputError(f"{self.path!r} is no model on this machine that can be read: {reason}") from None
@@ -70,7 +91,7 @@ class TransformerEncoder(Encoder):
         else:
             import transformers
 
-            module = transformers.AutoModel.from_config(self._load("AutoConfig"))
+            module = transformers.AutoModel.from_config(self._load("AutoConfig", weights))
             with torch.no_grad():
                 for name, value in _parameters(module).items():
                     value.copy_(torch.from_numpy(np.array(weights[name])))
@@ -80,9 +101,16 @@ class TransformerEncoder(Encoder):
     def start(self, inputs: Inputs, *, seed: int, threads: int | None, device: Any) -> Trainable:
         return _Training(self, inputs, device)
 
-    def tokens(self, texts: Sequence[str]) -> tuple[Int64, Int32]:
+    def files(self) -> dict[str, Array]:
+        with TemporaryDirectory(prefix="xtrellis-") as folder:
+            for kind in ("AutoConfig", "AutoTokenizer"):
+                self._load(kind).save_pretrained(folder)
+            found = sorted(Path(folder).iterdir())
+            return {FILE + file.name: np.frombuffer(file.read_bytes(), np.uint8) for file in found if file.is_file()}
+
+    def tokens(self, texts: Sequence[str], weights: Mapping[str, Array] | None = None) -> tuple[Int64, Int32]:
         """All texts as token numbers, one after another, and where each begins."""
-        tokenizer = self._load("AutoTokenizer")
+        tokenizer = self._load("AutoTokenizer", weights)
         parts, counts = [], []
         for first in range(0, len(texts), 4096):
             found = tokenizer(list(texts[first : first + 4096]), truncation=True, max_length=self.max_length)
@@ -116,17 +144,20 @@ class TransformerEncoder(Encoder):
         if cached is None or cached[0] is not weights or cached[1] != str(where):
             cached = (weights, str(where), self.module(torch, where, weights))
             self._cached = cached
-        return self._vectors(torch, cached[2], where, inputs, threads)
+        return self._vectors(torch, cached[2], where, inputs, threads, weights)
 
     def first_vectors(self, inputs: Inputs, *, threads: int | None, device: str) -> Float32:
         torch = import_torch("a TransformerEncoder")
         where = device_of(torch, device)
         return self._vectors(torch, self.module(torch, where), where, inputs, threads)
 
-    def _vectors(self, torch: Any, module: Any, device: Any, inputs: Inputs, threads: int | None) -> Float32:
-        offsets, ids = self.tokens(inputs.texts or ())
+    def _vectors(
+        self, torch: Any, module: Any, device: Any, inputs: Inputs, threads: int | None,
+        weights: Mapping[str, Array] | None = None,
+    ) -> Float32:  # fmt: skip
+        offsets, ids = self.tokens(inputs.texts or (), weights)
         n = len(offsets) - 1
-        out = np.empty((n, self.width), np.float32)
+        out = np.empty((n, int(module.config.hidden_size) + 1), np.float32)
         # Texts of like length together: little is padded.
         order = np.argsort(np.diff(offsets), kind="stable")
 
@@ -142,16 +173,23 @@ class TransformerEncoder(Encoder):
         return out
 
     def check(self, weights: Mapping[str, Array]) -> None:
-        if not weights or any(array.dtype != np.float32 for array in weights.values()):
+        values = {name: array for name, array in weights.items() if not name.startswith(FILE)}
+        files = {name: array for name, array in weights.items() if name.startswith(FILE)}
+        if not values or any(array.dtype != np.float32 for array in values.values()):
             raise StoreError("a TransformerEncoder needs its weights as float32")
+        for name, array in files.items():
+            if array.dtype != np.uint8 or array.ndim != 1 or not _PLAIN.fullmatch(name):
+                raise StoreError(f"{shown(name)} must be the bytes of a file with a plain name")
         torch = import_torch("a TransformerEncoder")
+        config = self._load("AutoConfig", weights)
         import transformers
 
         with torch.device("meta"):
-            module = transformers.AutoModel.from_config(self._load("AutoConfig"))
+            module = transformers.AutoModel.from_config(config)
         wanted = {name: tuple(value.shape) for name, value in _parameters(module).items()}
-        if {name: array.shape for name, array in weights.items()} != wanted:
+        if {name: array.shape for name, array in values.items()} != wanted:
             raise StoreError(f"the stored weights are not those of the model in {self.path!r}")
+        self._carried = config.to_dict() if CONFIG in files else None
 
     def n_features(self, weights: Mapping[str, Array]) -> int | None:
         return None
@@ -164,6 +202,9 @@ class TransformerEncoder(Encoder):
 
 class _Training:
     dense_share = 1.0
+
+    def piece(self, batch: int) -> int:
+        return max(16, batch // 8)  # each has gradients of all parameters for itself: not too many
 
     def __init__(self, how: TransformerEncoder, inputs: Inputs, device: Any) -> None:
         torch = import_torch("a TransformerEncoder")
@@ -208,6 +249,29 @@ class _Training:
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
         """Everything is in `dense`."""
+
+
+@contextmanager
+def _unpacked(weights: Mapping[str, Array]) -> Iterator[str]:
+    """A folder with the files that the weights carry, while the library reads it."""
+    with TemporaryDirectory(prefix="xtrellis-") as folder:
+        for name, content in weights.items():
+            if _PLAIN.fullmatch(name):
+                (Path(folder) / name.removeprefix(FILE)).write_bytes(content.tobytes())
+        yield folder
+
+
+@contextmanager
+def _quiet(transformers: Any) -> Iterator[None]:
+    """No bars of the library's own: whoever wants to see progress listens to ours."""
+    logging = transformers.utils.logging
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 def _parameters(module: Any) -> dict[str, Any]:

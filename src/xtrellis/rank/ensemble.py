@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,14 +14,28 @@ from ..arrays import as_features, as_labels, as_pairs, for_scipy
 from ..checks import choice, integer
 from ..config import Configured, param
 from ..errors import InputError, ParameterError, StoreError
-from ..linear import LinearTree
+from ..linear import Estimate, Explanation, LinearTree
+from ..linear.estimate import together
+from ..linear.stages import Stages
 from ..model import Model, check_k
 from ..rng import generator, key
 from ..store import State, Storable
 from ..types import Array, Csr, TopK
 from .calibration import is_right
+from .explaining import explain_ensemble
 from .isotonic import Curve
-from .members import can_score, check_texts, fresh, model_parts, rows_of, scores_of, with_threads
+from .members import (
+    asked,
+    can_score,
+    check_texts,
+    estimated,
+    fresh,
+    model_parts,
+    rows_of,
+    scores_of,
+    trained,
+    with_threads,
+)
 from .pool import Pool, reciprocal_ranks
 
 if TYPE_CHECKING:
@@ -85,35 +102,76 @@ class Ensemble(Model):
         """How many labels the fitted members know."""
         return self.members[0].n_labels
 
-    def fit(self, X: Any, Y: Any, *, texts: Any = None) -> Self:
-        """Train every member; with combine='calibrated' twice, first without the rows that calibrate."""
+    @property
+    def reads_texts(self) -> bool:
+        """True if one of the members does."""
+        return any(model.reads_texts for model in self._members or self.models)
+
+    def fit_takes(self, name: str) -> bool:
+        """`label_features` if one of the members does."""
+        return any(m.fit_takes(name) for m in self.models) if name == "label_features" else super().fit_takes(name)
+
+    def fit(
+        self,
+        X: Any,
+        Y: Any,
+        *,
+        texts: Any = None,
+        label_features: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Train every member; with combine='calibrated' twice, first without the rows that calibrate.
+
+        `texts` and `label_features` go to members that have a use for them. `checkpoint` as in LinearTree: finished
+        members are kept there until all are done.
+        """
         X = as_features(X)
         Y = as_labels(Y, n_rows=int(X.shape[0]))
+        check_texts(texts, int(X.shape[0]))
+        if label_features is not None:
+            label_features = as_features(label_features, name="label features")
+        made_from = {"X": X, "Y": Y, "label features": label_features}
+        with Stages(checkpoint, self.to_config()["params"], made_from) as stages:
+            self._fit(for_scipy(X), for_scipy(Y), texts, label_features, stages)
+        return self
+
+    def _fit(self, X: Csr, Y: Csr, texts: Any, label_features: Csr | None, stages: Stages) -> None:
         n = int(X.shape[0])
-        check_texts(texts, n)
-        X, Y = for_scipy(X), for_scipy(Y)
         held = min(HELD_OUT, n // 10)
         curves: tuple[Curve, ...] = ()
         if self.combine == "calibrated" and held:
             order = generator(self.seed, "calibration").permutation(n)
             known, unseen = np.sort(order[held:]), np.sort(order[:held])
-            trial = self._train(X[known], Y[known], rows_of(texts, known))
+            part = X[known], Y[known], rows_of(texts, known)
+            trial = self._train(*part, label_features, stages, "trial")
             curves = self._learn_curves(trial, X[unseen], Y[unseen], rows_of(texts, unseen))
-        members = self._train(X, Y, rows_of(texts, np.arange(n)))
+        members = self._train(X, Y, rows_of(texts, np.arange(n)), label_features, stages, "member")
         self._members, self._curves = members, curves
-        return self
 
-    def _train(self, X: Csr, Y: Csr, told: dict[str, Any]) -> tuple[Model, ...]:
-        seeds = (key(self.seed, "member", i) % 2**32 for i in range(len(self.models)))
+    def _train(
+        self, X: Csr, Y: Csr, told: dict[str, Any], label_features: Csr | None, stages: Stages, name: str
+    ) -> tuple[Model, ...]:
+        def make(i: int, at: Path | None) -> Model:
+            model = fresh(self.models[i], seed=key(self.seed, "member", i) % 2**32, threads=self.threads)
+            return trained(model, X, Y, told, label_features=label_features, checkpoint=at)
+
         return tuple(
-            fresh(model, seed=seed, threads=self.threads).fit(X, Y, **told)
-            for model, seed in zip(self.models, seeds, strict=True)
+            stages.made(f"{name}{i}", Model, partial(make, i))  # type: ignore[type-abstract]
+            for i in range(len(self.models))
         )
+
+    def estimate(self, X: Any, Y: Any, *, label_features: Any = None) -> Estimate | None:
+        """What `fit` will take: all members, one after another; None if one of them does not say. Quick and rough."""
+        X = as_features(X)
+        Y = as_labels(Y, n_rows=int(X.shape[0]))
+        parts = [estimated(with_threads(m.clone(), self.threads), X, Y, label_features) for m in self.models]
+        found = [part for part in parts if part is not None]
+        return together(found) if len(found) == len(parts) else None
 
     def _learn_curves(self, members: Sequence[Model], X: Csr, Y: Csr, told: dict[str, Any]) -> tuple[Curve, ...]:
         curves = []
         for member in members:
-            top = with_threads(member, self.threads).predict(X, self.candidates, **told)
+            top = asked(member, X, self.candidates, told, threads=self.threads)
             there = top.labels >= 0
             curves.append(Curve.learn(top.scores[there], is_right(top.labels, Y)[there]))
         return tuple(curves)
@@ -133,17 +191,26 @@ class Ensemble(Model):
         return TopK(labels, scores, self.n_labels)
 
     def _predict(self, X: Any, k: int, told: dict[str, Any]) -> TopK:
-        members, wide = self.members, max(k, self.candidates)
-        found = [with_threads(member, self.threads).predict(X, wide, **told) for member in members]
+        pool, mean = self.pool(X, max(k, self.candidates), told)
+        return pool.best(mean, k, threads=self.threads)
+
+    def pool(self, X: Any, wide: int, told: dict[str, Any]) -> tuple[Pool, Array]:
+        """All that some member proposes, and what the members together say of it."""
+        members = self.members
+        found = [asked(member, X, wide, told, threads=self.threads) for member in members]
         pool = Pool.of(found)
         total = np.zeros(len(pool), np.float64)
         for i, (member, top) in enumerate(zip(members, found, strict=True)):
             scores, missing = pool.scores_of(top)
             able = can_score(member)
             if able and missing.any():
-                scores[missing] = scores_of(member, X, pool.pairs(missing))
+                scores[missing] = scores_of(member, X, pool.pairs(missing), told)
             total += self._worth(i, pool, scores, None if able else missing)
-        return pool.best(total / len(members), k, threads=self.threads)
+        return pool, total / len(members)
+
+    def explain(self, x: Any, label: int, *, label_counts: Any = None) -> Explanation:
+        """Why row `x` gets label number `label`, or why not: the explanation of every member."""
+        return explain_ensemble(self, x, label, label_counts)
 
     def _worth(self, i: int, pool: Pool, scores: Array, unknown: Array | None) -> Array:
         """What a member's scores count; nothing where it is not known."""
@@ -152,7 +219,7 @@ class Ensemble(Model):
         worth = self._curves[i](scores) if self._curves else scores
         return worth if unknown is None else np.where(unknown, 0, worth)
 
-    def score(self, X: Any, labels: Any) -> Csr:
+    def score(self, X: Any, labels: Any, *, texts: Any = None) -> Csr:
         """Scores of given labels: `labels` is n×L, its stored entries say which labels of each row to score."""
         members = self.members
         if self.combine == "reciprocal-rank":
@@ -164,7 +231,7 @@ class Ensemble(Model):
         wanted = for_scipy(as_pairs(labels, n_rows=n, n_labels=self.n_labels))
         total = np.zeros(wanted.nnz, np.float64)
         for i, member in enumerate(members):
-            found = scores_of(member, X, wanted)
+            found = scores_of(member, X, wanted, rows_of(texts, np.arange(n)))
             total += self._curves[i](found) if self._curves else found
         out = wanted.copy()
         out.data = (total / len(members)).astype(np.float32)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import inspect
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +13,10 @@ from ..checks import Check, part
 from ..config import Configured
 from ..errors import InputError, ParameterError, StoreError, shown
 from ..index import Index
+from ..linear import Estimate
 from ..model import Model
 from ..store.registry import resolve
-from ..types import Array, Csr, Float32
+from ..types import Array, Csr, Float32, TopK
 
 
 class model_part(part):  # noqa: N801 - reads as a word in a declaration
@@ -81,6 +84,31 @@ def with_threads(model: Model, threads: int | None) -> Model:
     return model
 
 
+def trained(
+    model: Model, X: Csr, Y: Csr, told: dict[str, Any], *, label_features: Any, checkpoint: Path | None
+) -> Model:
+    """`fit` with what the model has a use for; `told` are the texts, perhaps."""
+    extra = dict(told) if model.reads_texts else {}
+    for name, value in (("label_features", label_features), ("checkpoint", checkpoint)):
+        if value is not None and model.fit_takes(name):
+            extra[name] = value
+    return model.fit(X, Y, **extra)
+
+
+def asked(model: Model, X: Any, k: int, told: dict[str, Any], *, threads: int | None) -> TopK:
+    """`predict`, with texts if the model reads them."""
+    return with_threads(model, threads).predict(X, k, **(told if model.reads_texts else {}))
+
+
+def estimated(model: Model, X: Csr, Y: Csr, label_features: Any) -> Estimate | None:
+    """What training a member will take; None if it does not say, or not in terms of classifiers."""
+    if not hasattr(model, "estimate"):
+        return None
+    takes = "label_features" in inspect.signature(model.estimate).parameters
+    found = model.estimate(X, Y, **({"label_features": label_features} if takes else {}))
+    return found if isinstance(found, Estimate) else None
+
+
 def rows_of(texts: Any, rows: Array) -> dict[str, Any]:
     """The texts of some rows, as an argument for models that read texts; nothing if there are none."""
     return {} if texts is None else {"texts": [texts[int(i)] for i in rows]}
@@ -97,7 +125,8 @@ def can_score(model: Model) -> bool:
     return hasattr(model, "score")
 
 
-def scores_of(model: Model, X: Any, pairs: Csr) -> Float32:
+def scores_of(model: Model, X: Any, pairs: Csr, told: dict[str, Any]) -> Float32:
     """What a model that can says of given pairs, in their order."""
-    given: Csr = model.score(X, pairs)  # type: ignore[attr-defined]  # can_score has looked
+    extra = told if model.reads_texts else {}
+    given: Csr = model.score(X, pairs, **extra)  # type: ignore[attr-defined]  # can_score has looked
     return np.asarray(given.data, np.float32)

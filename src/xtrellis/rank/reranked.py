@@ -9,7 +9,10 @@ the first few candidates of a row, which costs precision where scores are low; m
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,14 +23,28 @@ from ..checks import choice, flag, integer, part
 from ..config import param
 from ..errors import InputError, StoreError
 from ..labels import label_frequency
-from ..linear import LinearTree
+from ..linear import Estimate, Explanation, LinearTree
+from ..linear.estimate import with_ranker
+from ..linear.stages import Stages
 from ..model import Model, check_k
 from ..rng import generator
 from ..store import State, Storable
 from ..types import Csr, Float32, Int32, Int64, TopK
 from .calibration import Calibration
 from .classifiers import Classifiers
-from .members import can_score, check_texts, fresh, model_part, rows_of, scores_of, with_threads
+from .explaining import explain_reranked
+from .members import (
+    asked,
+    can_score,
+    check_texts,
+    estimated,
+    fresh,
+    model_part,
+    rows_of,
+    scores_of,
+    trained,
+    with_threads,
+)
 from .padded import padded
 from .ranker import Ranker
 from .rows import best
@@ -36,6 +53,17 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 LEAST = np.float32(1e-4)  # probability of a leaf where nothing was right: its candidates keep their order
+
+
+@dataclass(frozen=True)
+class _Given:
+    """What `fit` was given beside X and Y."""
+
+    texts: Any
+    fitted_base: Model | None
+    held_out: Any
+    label_features: Csr | None
+    stages: Stages
 
 
 class Reranked(Model):
@@ -83,16 +111,42 @@ class Reranked(Model):
         return self._classifiers  # type: ignore[return-value]  # comes with the base
 
     @property
+    def calibration(self) -> Calibration | None:
+        """The trained calibration, if there is one."""
+        self._require_fitted()
+        return self._calibration
+
+    @property
     def n_labels(self) -> int:
         """How many labels the fitted model knows."""
         return self.fitted_base.n_labels
 
-    def fit(self, X: Any, Y: Any, *, texts: Any = None, fitted_base: Model | None = None, held_out: Any = None) -> Self:
-        """Learn from n×d features and n×L labels; `texts` go to a base that reads them.
+    @property
+    def reads_texts(self) -> bool:
+        """True with a base that reads texts."""
+        return self.base.reads_texts if self._base is None else self._base.reads_texts
+
+    def fit_takes(self, name: str) -> bool:
+        """`label_features` if the base does."""
+        return self.base.fit_takes(name) if name == "label_features" else super().fit_takes(name)
+
+    def fit(
+        self,
+        X: Any,
+        Y: Any,
+        *,
+        texts: Any = None,
+        fitted_base: Model | None = None,
+        held_out: Any = None,
+        label_features: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Learn from n×d features and n×L labels; `texts` and `label_features` go to a base that has a use for them.
 
         A `fitted_base` is taken as it is and only the rest is learned; X may then have other features than it was
-        trained on only if it reads texts. `held_out` = (X, Y) are rows for the calibration that no `fitted_base` has
-        seen; without them a part of X serves, and the base's scores on rows it knows are better than it is.
+        trained on only if it reads texts. `held_out` = (X, Y) or (X, Y, texts) are rows for the calibration that no
+        `fitted_base` has seen; without them a part of X serves, and the base's scores on rows it knows are better than
+        it is. `checkpoint` as in LinearTree: what is finished of base and ranker is kept there until all is done.
         """
         X = as_features(X)
         Y = as_labels(Y, n_rows=int(X.shape[0]))
@@ -101,48 +155,73 @@ class Reranked(Model):
             raise InputError(
                 f"training needs at least one row and one label; got {X.shape[0]} rows, {Y.shape[1]} labels"
             )
-        calibration, trained = None, None
+        if checkpoint is not None and fitted_base is not None:
+            raise InputError("a checkpoint cannot know what a fitted_base is; leave one of them out")
+        if label_features is not None:
+            label_features = as_features(label_features, name="label features")
+        made_from = {"X": X, "Y": Y, "label features": label_features}
+        with Stages(checkpoint, self.to_config()["params"], made_from) as stages:
+            self._fit(X, Y, _Given(texts, fitted_base, held_out, label_features, stages))
+        return self
+
+    def _fit(self, X: Csr, Y: Csr, given: _Given) -> None:
+        held_out, every = given.held_out, np.arange(int(X.shape[0]))
+        calibration = None
         if self.calibrate:
             known, unseen = self._split(int(X.shape[0]))
             if held_out is not None:
-                known = np.arange(int(X.shape[0]))
+                known = every
                 Xh, Yh = as_features(held_out[0], n_features=int(X.shape[1])), as_labels(held_out[1])
             else:
                 Xh, Yh = _take(X, unseen), _take(Y, unseen)
             if len(unseen) or held_out is not None:
-                trained = self._train(X, Y, known, texts, fitted_base)
-                told = rows_of(texts, unseen) if held_out is None else {}
-                calibration = self._calibrate(*trained, Xh, Yh, told, label_frequency(Y))
+                base, classifiers = self._train(X, Y, known, given, "trial_")
+                if held_out is None:
+                    told = rows_of(given.texts, unseen)
+                else:
+                    told = rows_of(held_out[2] if len(held_out) > 2 else None, np.arange(int(Xh.shape[0])))
+                calibration = self._calibrate(base, classifiers, Xh, Yh, told, label_frequency(Y))
                 if len(known) == X.shape[0] or not self.refit:
-                    self._base, self._classifiers, self._calibration = *trained, calibration
-                    return self
-        trained = self._train(X, Y, np.arange(int(X.shape[0])), texts, fitted_base)
-        self._base, self._classifiers, self._calibration = *trained, calibration
-        return self
+                    self._base, self._classifiers, self._calibration = base, classifiers, calibration
+                    return
+        base, classifiers = self._train(X, Y, every, given, "")
+        self._base, self._classifiers, self._calibration = base, classifiers, calibration
 
     def _split(self, n: int) -> tuple[Int64, Int64]:
         order = generator(self.seed, "calibration").permutation(n)
         held = min(self.calibration_rows, n // 10)
         return np.sort(order[held:]), np.sort(order[:held])
 
-    def _train(self, X: Csr, Y: Csr, rows: Int64, texts: Any, fitted_base: Model | None) -> tuple[Model, Classifiers]:
+    def _train(self, X: Csr, Y: Csr, rows: Int64, given: _Given, name: str) -> tuple[Model, Classifiers]:
         whole = len(rows) == X.shape[0]
         X, Y = (X, Y) if whole else (_take(X, rows), _take(Y, rows))
-        told = rows_of(texts, rows)
-        if fitted_base is None:
-            base = fresh(self.base, seed=self.seed, threads=self.threads).fit(X, Y, **told)
-        else:
-            base = with_threads(fitted_base, self.threads)
-        progress.note(f"looking for {self.candidates} candidates of each of {len(rows):,} rows")
-        found = base.predict(X, self.candidates, **told)
-        if found.n_labels != Y.shape[1]:
-            raise InputError(f"the base knows {found.n_labels} labels; Y has {Y.shape[1]}")
-        return base, self.ranker.train(X, Y, found, seed=self.seed, threads=self.threads)
+        told = rows_of(given.texts, rows)
+
+        def make(at: Path | None) -> Model:
+            model = fresh(self.base, seed=self.seed, threads=self.threads)
+            return trained(model, X, Y, told, label_features=given.label_features, checkpoint=at)
+
+        def rank(at: Path | None) -> Classifiers:
+            progress.note(f"looking for {self.candidates} candidates of each of {len(rows):,} rows")
+            found = asked(base, X, self.candidates, told, threads=self.threads)
+            if found.n_labels != Y.shape[1]:
+                raise InputError(f"the base knows {found.n_labels} labels; Y has {Y.shape[1]}")
+            return self.ranker.train(X, Y, found, seed=self.seed, threads=self.threads)
+
+        base = given.fitted_base or given.stages.made(f"{name}base", Model, make)  # type: ignore[type-abstract]
+        return base, given.stages.made(f"{name}ranker", Classifiers, rank)
+
+    def estimate(self, X: Any, Y: Any, *, label_features: Any = None) -> Estimate | None:
+        """What `fit` will take: base and ranker; None if the base does not say. Quick and rough."""
+        X = as_features(X)
+        Y = as_labels(Y, n_rows=int(X.shape[0]))
+        base = estimated(with_threads(self.base.clone(), self.threads), X, Y, label_features)
+        return None if base is None else with_ranker(base, X, Y, self.candidates)
 
     def _calibrate(
         self, base: Model, classifiers: Classifiers, X: Csr, Y: Csr, told: dict[str, Any], frequency: Int64
     ) -> Calibration:
-        found = base.predict(X, self.candidates, **told)
+        found = asked(base, X, self.candidates, told, threads=self.threads)
         q = classifiers.score(X, found.labels, threads=self.threads)
         return Calibration.learn(
             found.scores, q, found.labels, Y, frequency,
@@ -151,10 +230,10 @@ class Reranked(Model):
 
     def predict(self, X: Any, k: int = 10, *, texts: Any = None) -> TopK:
         """The k best labels of each row: of the base's `candidates` (k, if that is more), ordered anew."""
-        base, k = with_threads(self.fitted_base, self.threads), check_k(k)
+        base, k = self.fitted_base, check_k(k)
         rows = as_rows(X, n_features=self.classifiers.n_features)
         told = rows_of(texts, np.arange(rows.shape[0]))
-        found = base.predict(X, max(self.candidates, k), **told)
+        found = asked(base, X, max(self.candidates, k), told, threads=self.threads)
         labels, p = np.ascontiguousarray(found.labels), np.ascontiguousarray(found.scores)
         return best(labels, self._combine(rows, labels, p), k, found.n_labels, threads=self.threads)
 
@@ -163,19 +242,23 @@ class Reranked(Model):
         rows = as_rows(X, n_features=self.classifiers.n_features)
         return self.classifiers.score(rows, np.ascontiguousarray(labels), threads=self.threads)
 
-    def score(self, X: Any, labels: Any) -> Csr:
+    def score(self, X: Any, labels: Any, *, texts: Any = None) -> Csr:
         """Scores of given labels: `labels` is n×L, its stored entries say which labels of each row to score."""
         base = self.fitted_base
         if not can_score(base):
             raise InputError(f"{type(base).__name__} cannot score given labels, so neither can Reranked")
         rows = as_rows(X, n_features=self.classifiers.n_features)
         wanted = as_pairs(labels, n_rows=rows.shape[0], n_labels=self.n_labels)
-        given = scores_of(base, X, for_scipy(wanted))
+        given = scores_of(base, X, for_scipy(wanted), rows_of(texts, np.arange(rows.shape[0])))
         wide, place = padded(wanted)
         p = np.zeros(wide.shape, np.float32)
         p[place] = given
         scores = self._combine(rows, wide, p)
         return for_scipy(assemble(scores[place], wanted.indices, wanted.indptr, wanted.shape))
+
+    def explain(self, x: Any, label: int, *, label_counts: Any = None) -> Explanation:
+        """Why row `x` gets label number `label`, or why not: the base's explanation and what the ranker added to it."""
+        return explain_reranked(self, x, label, label_counts)
 
     def _combine(self, X: Any, labels: Int32, p: Float32) -> Float32:
         q = self.classifiers.score(X, labels, threads=self.threads)

@@ -24,6 +24,7 @@ CLASSES = {
     "SoftmaxTree": "xtrellis.softmax:SoftmaxTree",
     "Tagger": "xtrellis.tagger:Tagger",
     "Vectorizer": "xtrellis.text:Vectorizer",
+    "XTransformer": "xtrellis.neural:XTransformer",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -66,6 +67,8 @@ def test_a_pretrained_encoder_knows_what_is_alike():
 
 def test_trained_saved_and_loaded(small, data, tmp_path):
     X, Y, texts = data
+    small = shutil.copytree(small, tmp_path / "encoder")
+    small = str(small)
     how = {"clusters": 2, "epochs": 2, "batch": 16, "learning_rate": 0.05, "encoder_rate": 1e-3, "holdout": 0}
     model = Elias(encoder=TransformerEncoder(path=small, max_length=16), **how).fit(X, Y, texts=texts)
     before = TransformerEncoder(path=small, max_length=16).module(torch, torch.device("cpu"))
@@ -74,6 +77,7 @@ def test_trained_saved_and_loaded(small, data, tmp_path):
     top = model.predict(X, k=2, texts=texts)
     assert xt.evaluate(Y, top, metrics=["P@1"])["P@1"] > 60
     model.save(tmp_path / "m")
+    shutil.rmtree(small)  # the model has all that it needs
     again = xt.load(tmp_path / "m")
     np.testing.assert_allclose(again.predict(X, k=2, texts=texts).scores, top.scores, atol=1e-5)
     with pytest.raises(xt.InputError, match="texts"):
@@ -83,6 +87,15 @@ def test_trained_saved_and_loaded(small, data, tmp_path):
     state = again.to_state()
     state.arrays[f"encoder.{name}"] = state.arrays[f"encoder.{name}"][:-1]
     with pytest.raises(xt.StoreError, match="stored weights"):
+        Elias.from_state({"encoder": TransformerEncoder(path=small)}, state)
+    for name, value in (("../../up.json", np.zeros(3, np.uint8)), ("run.py", np.zeros(3, np.uint8)), ("a.json", Y)):
+        state = again.to_state()
+        state.arrays[f"encoder.file.{name}"] = value
+        with pytest.raises(xt.StoreError, match="plain name"):
+            Elias.from_state({"encoder": TransformerEncoder(path=small)}, state)
+    state = again.to_state()
+    state.arrays["encoder.file.config.json"] = np.frombuffer(b"{}", np.uint8)
+    with pytest.raises(xt.StoreError, match="stored encoder cannot be read"):
         Elias.from_state({"encoder": TransformerEncoder(path=small)}, state)
 
 
@@ -121,3 +134,20 @@ def test_what_is_not_there_is_told(data):
         Elias(encoder=TransformerEncoder(path="nobody/nothing")).fit(X, Y, texts=texts)
     with pytest.raises(xt.InputError, match="reads texts"):
         Elias(encoder=TransformerEncoder(path=MINILM)).fit(X, Y)
+
+
+def test_an_xtransformer_of_texts(small, data, tmp_path):
+    """Saved with its encoder; as a member of an ensemble it gets the texts, and scores what others propose."""
+    X, Y, texts = data
+    how = {"clusters": 2, "epochs": 1, "batch": 24, "encoder_rate": 1e-3, "holdout": 0}
+    model = xt.XTransformer(encoder=TransformerEncoder(path=small, max_length=16), **how).fit(X, Y, texts=texts)
+    top = model.predict(X, k=2, texts=texts)
+    assert xt.evaluate(Y, top, metrics=["P@1"])["P@1"] > 80
+    model.save(tmp_path / "m")
+    again = xt.load(tmp_path / "m")
+    np.testing.assert_allclose(again.predict(X, k=2, texts=texts).scores, top.scores, atol=1e-5)
+    with pytest.raises(xt.InputError, match="reads texts"):
+        again.predict(X)
+    together = xt.Ensemble.of([again, xt.preset("xr-linear").fit(X, Y)], candidates=2)
+    assert together.reads_texts
+    assert xt.evaluate(Y, together.predict(X, k=2, texts=texts), metrics=["P@1"])["P@1"] > 80

@@ -93,6 +93,8 @@ def test_texts_go_to_a_base_that_reads_them(data):
     seen = []
 
     class Reader(xt.LinearTree):
+        reads_texts = True
+
         def fit(self, X, Y, *, texts=None):
             seen.append(("fit", list(texts)))
             return super().fit(X, Y)
