@@ -3,7 +3,7 @@
 //
 // A byte holds the codes of 4 dimensions, so a query's share of a product for 2 dimensions is one of 16 numbers, chosen by
 // half a byte: a lookup that vector instructions do for 32 or 64 labels at once (product quantisation: Jégou et al. 2011;
-// tables in registers: André et al. 2015). The sums are of integers, so all instruction sets find the same labels.
+// tables in registers: André et al. 2015). The sums are of integers: the same by all instruction sets.
 #pragma once
 
 #include <cstdint>
