@@ -5,8 +5,8 @@
 #include "bindings/arrays.hpp"
 #include "neural/bag.hpp"
 #include "neural/batch.hpp"
+#include "neural/codes.hpp"
 #include "neural/dots.hpp"
-#include "neural/graph.hpp"
 #include "neural/labels.hpp"
 #include "neural/shortlist.hpp"
 
@@ -103,12 +103,16 @@ void best_of_given(In2<float> queries, In2<float> vectors, In2<Id> given, Out2<I
                           static_cast<Offset>(found.shape(1)), found.data(), scores.data());
 }
 
-void walk(In2<Id> neighbours, In<Id> entries, In2<float> queries, In2<float> vectors, Offset beam, Out2<Id> found,
+void sum_codes(In2<std::uint8_t> blocks, In2<std::uint8_t> table, Out2<std::uint16_t> out) {
+    neural::sum_codes(blocks.data(), static_cast<Offset>(blocks.shape(0)),
+                      static_cast<Offset>(blocks.shape(1)) / neural::block_labels, table.data(), out.data());
+}
+
+void scan(In2<std::uint8_t> blocks, In2<float> levels, In2<float> queries, In2<float> vectors, Offset keep, Out2<Id> found,
           Out2<float> scores) {
-    const neural::Graph graph{neighbours.data(), static_cast<Offset>(neighbours.shape(1)), entries.data(),
-                              static_cast<Offset>(entries.size())};
-    neural::walk(graph, queries.data(), static_cast<Offset>(queries.shape(0)), vectors.data(),
-                 static_cast<Offset>(vectors.shape(0)), static_cast<Offset>(queries.shape(1)), beam,
+    const neural::Codes codes{blocks.data(), static_cast<Offset>(blocks.shape(1)) / neural::block_labels, levels.data()};
+    neural::scan(codes, queries.data(), static_cast<Offset>(queries.shape(0)), vectors.data(),
+                 static_cast<Offset>(vectors.shape(0)), static_cast<Offset>(queries.shape(1)), keep,
                  static_cast<Offset>(found.shape(1)), found.data(), scores.data());
 }
 
@@ -187,8 +191,9 @@ NB_MODULE(neural, m) {
           "scores"_a.noconvert(), release());
     m.def("best_of_given", &best_of_given, "queries"_a.noconvert(), "vectors"_a.noconvert(), "given"_a.noconvert(),
           "found"_a.noconvert(), "scores"_a.noconvert(), release());
-    m.def("walk", &walk, "neighbours"_a.noconvert(), "entries"_a.noconvert(), "queries"_a.noconvert(),
-          "vectors"_a.noconvert(), "beam"_a, "found"_a.noconvert(), "scores"_a.noconvert(), release());
+    m.def("sum_codes", &sum_codes, "blocks"_a.noconvert(), "table"_a.noconvert(), "out"_a.noconvert(), release());
+    m.def("scan", &scan, "blocks"_a.noconvert(), "levels"_a.noconvert(), "queries"_a.noconvert(), "vectors"_a.noconvert(),
+          "keep"_a, "found"_a.noconvert(), "scores"_a.noconvert(), release());
     m.def("beam", &beam, "scores"_a.noconvert(), "found"_a.noconvert(), release());
     m.def("shortlist", &shortlist, "clusters"_a.noconvert(), "logs"_a.noconvert(), "edge_ids"_a.noconvert(),
           "edge_logs"_a.noconvert(), "labels"_a, "wanted_offsets"_a.noconvert(), "wanted_ids"_a.noconvert(),

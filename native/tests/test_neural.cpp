@@ -5,8 +5,8 @@
 #include "check.hpp"
 #include "neural/bag.hpp"
 #include "neural/batch.hpp"
+#include "neural/codes.hpp"
 #include "neural/dots.hpp"
-#include "neural/graph.hpp"
 #include "neural/labels.hpp"
 #include "neural/shortlist.hpp"
 
@@ -69,9 +69,34 @@ int main() {
     best_of_given(queries.data(), 2, labels.data(), dim, given.data(), 2, 2, found.data(), scores.data());
     CHECK((found == std::vector<Id>{3, -1, 4, -1}) && scores[2] == 2);
 
-    const std::vector<Id> links{1, -1, 2, 0, 3, -1, 4, 2, 0, -1}, entries{0};
-    walk({links.data(), 2, entries.data(), 1}, queries.data(), 2, labels.data(), 5, dim, 5, 2, found.data(), scores.data());
-    CHECK((found == std::vector<Id>{1, 2, 0, 2}));
+    // Codes of 5 labels in 3 dimensions, 2 bits each: 0, 1 and 3 are coded as 1, 2 and 3; the query [0, 0, 2] sees only 3.
+    const std::vector<float> levels{-1, 0, 1, 3, -1, 0, 1, 3, -1, 0, 1, 3};
+    std::vector<std::uint8_t> coded(2 * 64, 0);
+    const auto code_of = [&](Offset label, Offset j) { return labels[static_cast<std::size_t>(label * dim + j)] + 1; };
+    for (Offset label = 0; label < 5; ++label) {
+        for (Offset j = 0; j < dim; ++j) {
+            const int code = std::min(3, static_cast<int>(code_of(label, j)));
+            coded[static_cast<std::size_t>(2 * label)] |= static_cast<std::uint8_t>(code << (2 * j));
+        }
+    }
+    scan({coded.data(), 2, levels.data()}, queries.data(), 2, labels.data(), 5, dim, 3, 2, found.data(), scores.data());
+    CHECK((found == std::vector<Id>{1, 2, 0, 2}) && (scores == std::vector<float>{1, 1, 2, 2}));
+    std::vector<Id> few(12);
+    std::vector<float> few_scores(12);
+    scan({coded.data(), 2, levels.data()}, queries.data(), 2, labels.data(), 5, dim, 1, 6, few.data(), few_scores.data());
+    CHECK(few[5] == -1 && few[11] == -1 && few[0] == 1);  // k is more than there are labels
+
+    // Every instruction set gives the same sums, up to the largest that fit.
+    constexpr Offset blocks = 3, bytes = 10;
+    std::vector<std::uint8_t> many(blocks * bytes * 64), table(bytes * 32);
+    for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<std::uint8_t>(i * 37 + i / 64);
+    for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<std::uint8_t>(63 - i * 11 % 64);
+    std::vector<std::uint16_t> plain(blocks * 64), wide(blocks * 64);
+    sum_codes(many.data(), blocks, bytes, table.data(), plain.data(), Instructions::base);
+    for (const auto most : {Instructions::avx2, Instructions::avx512}) {
+        sum_codes(many.data(), blocks, bytes, table.data(), wide.data(), most);
+        CHECK(plain == wide);
+    }
 
     // Two clusters: the first leads to labels 1 and 3, the second to 3 and 0 (one place of three is empty).
     const std::vector<Id> edge_ids{1, 3, -1, 3, 0, -1}, beam_of{0, 1, 1, -1};

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from xtrellis._native import neural as native
 from xtrellis.arrays import as_features, as_labels
 from xtrellis.labels.space import transpose
+from xtrellis.neural.ann import LabelIndex
 from xtrellis.neural.network import exact
 
 
@@ -148,17 +149,50 @@ def test_ties_go_to_the_smaller_label_and_few_labels_are_padded():
     assert scores.tolist() == [[4, 4, 4, 0, 0]]
 
 
-def test_a_walk_over_all_links_is_exact():
+@pytest.mark.parametrize(("labels", "dim"), [(1, 1), (64, 8), (333, 37), (5000, 24)])
+def test_sums_of_codes_are_the_twins(labels, dim):
+    """The kernel's sums against those of the codes unpacked again, for every label and byte."""
+    rng = np.random.default_rng(labels)
+    V = rng.standard_normal((labels, dim)).astype(np.float32)
+    index = LabelIndex.build(V)
+    blocks, width = len(index.codes), index.codes.shape[1] // 64
+    table = rng.integers(0, 64, (2 * width, 16)).astype(np.uint8)
+    sums = np.empty((blocks, 64), np.uint16)
+    native.sum_codes(index.codes, table, sums)
+    codes = np.zeros((blocks * 64, 4 * width), np.int64)
+    codes[:labels, :dim] = np.abs(V[:, :, None] - index.levels).argmin(axis=2)  # the nearest level
+    halves = codes[:, ::2] + 4 * codes[:, 1::2]
+    np.testing.assert_array_equal(sums.ravel(), table[np.arange(2 * width), halves].sum(axis=1))
+
+
+def test_codes_find_what_exact_search_finds_with_the_same_scores():
     rng = np.random.default_rng(6)
-    Q, V = (rng.standard_normal((n, 24)).astype(np.float32) for n in (20, 90))
-    ring = (np.arange(90)[:, None] + np.array([1, 2, 89])) % 90
-    neighbours = np.concatenate([ring, np.full((90, 2), -1)], axis=1).astype(np.int32)
-    labels, scores = np.empty((20, 7), np.int32), np.empty((20, 7), np.float32)
-    native.walk(neighbours, np.array([0], np.int32), Q, V, 90, labels, scores)
-    expected = exact(Q, V, 7)
+    Q, V = (rng.standard_normal((n, 40)).astype(np.float32) for n in (50, 3000))
+    index, expected = LabelIndex.build(V), exact(Q, V, 7)
+    labels, scores = index.search(Q, V, 7, beam=3000)  # compares all
     np.testing.assert_array_equal(labels, expected[0])
     np.testing.assert_array_equal(scores, expected[1])
-    native.walk(neighbours, np.array([0], np.int32), Q, V, 3, labels, scores)
-    assert (labels[:, 0] == expected[0][:, 0]).mean() < 1  # a narrow beam may miss
-    narrow = np.array([Q[i] @ V[labels[i, 0]] for i in range(20)])
-    np.testing.assert_allclose(narrow, scores[:, 0], rtol=1e-4)  # but its scores are true
+    labels, scores = index.search(Q, V, 7, beam=100)
+    assert np.mean(scores >= expected[1][:, -1:]) > 0.95
+    alone = index.search(Q[13:14], V, 7, beam=100)
+    np.testing.assert_array_equal(alone[0][0], labels[13])
+    np.testing.assert_array_equal(alone[1][0], scores[13])
+    # The twin of the choice: the labels whose levels have the largest products, within what 6 bits a table entry round.
+    approximate = Q @ np.take_along_axis(index.levels, np.abs(V[:, :, None] - index.levels).argmin(2).T, axis=1)
+    edge = -np.sort(-approximate, axis=1)[:, 99:100]
+    found = np.empty((50, 100), np.int32)
+    native.scan(index.codes, index.levels, Q, V, 100, found, np.empty((50, 100), np.float32))
+    assert (np.take_along_axis(approximate, found, axis=1) > edge - 0.05 * np.abs(edge)).all()
+
+
+def test_codes_of_equal_vectors_zeros_and_no_numbers():
+    V = np.zeros((200, 5), np.float32)
+    V[100:] = [1, 2, 3, 4, 5]
+    index = LabelIndex.build(V)
+    assert index.search(np.ones((1, 5), np.float32), V, 3, beam=1)[0].tolist() == [[100, 101, 102]]
+    assert index.search(np.zeros((1, 5), np.float32), V, 2, beam=1)[1].tolist() == [[0, 0]]
+    index.search(np.array([[np.nan, np.inf, 1, 2, 3]], np.float32), V, 3, beam=4)
+    nothing = LabelIndex.build(np.zeros((3, 2), np.float32))
+    assert nothing.search(np.ones((1, 2), np.float32), np.zeros((3, 2), np.float32), 5, beam=1)[0].tolist() == [
+        [0, 1, 2, -1, -1]
+    ]

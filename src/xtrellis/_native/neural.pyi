@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from numpy import float64
+from numpy import float64, uint16
 from numpy.typing import NDArray
 
-from ..types import Float32, Int32, Int64
+from ..types import Float32, Int32, Int64, UInt8
 
 def take(
     offsets: NDArray[Any], ids: Int32, values: Float32, rows: Int32, keep: float, key: int
@@ -44,8 +44,9 @@ def together(
 def products(a: Float32, b: Float32, out: Float32) -> None: ...
 def best_of_all(queries: Float32, vectors: Float32, found: Int32, scores: Float32) -> None: ...
 def best_of_given(queries: Float32, vectors: Float32, given: Int32, found: Int32, scores: Float32) -> None: ...
-def walk(
-    neighbours: Int32, entries: Int32, queries: Float32, vectors: Float32, beam: int, found: Int32, scores: Float32
+def sum_codes(blocks: UInt8, table: UInt8, out: NDArray[uint16]) -> None: ...
+def scan(
+    blocks: UInt8, levels: Float32, queries: Float32, vectors: Float32, keep: int, found: Int32, scores: Float32
 ) -> None: ...
 def beam(scores: Float32, found: Int32) -> None: ...
 def shortlist(

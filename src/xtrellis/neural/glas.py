@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 SEARCHES = ("auto", "exact", "ann")
-MANY_LABELS = 50_000  # from here on "auto" searches an index, if its library is installed
+MANY_LABELS = 50_000  # from here on "auto" searches an index
 MOST_ROWS, LEAST_ROWS, STEPS = 4096, 128, 32  # of a batch; steps of an epoch that small data should have
 MOST_HELD_OUT = 5000
 FREE = ("threads", "device", "search", "beam")  # parameters that may change between a stop and going on
@@ -92,7 +92,7 @@ class Glas(Model):
         default="auto",
     )
     beam: int = param(
-        integer(at_least=1), "labels that a search of the index keeps under way; more is surer", default=256
+        integer(at_least=1), "labels that a search of the index compares exactly; more is surer", default=256
     )
     seed: int = param(integer(at_least=0), "makes everything random repeatable", default=0)
     device: str = param(text(), "where torch computes: auto, cpu, cuda …", default="auto", stored=False)
@@ -154,9 +154,7 @@ class Glas(Model):
         # What no row had was never trained: its random vectors would only add noise.
         network.W[task.embedding.sums == 0] = 0
         network.V[np.bincount(Y.indices, minlength=int(Y.shape[1])) == 0] = 0
-        wants = self.search == "ann" or (
-            self.search == "auto" and network.n_labels >= MANY_LABELS and LabelIndex.available()
-        )
+        wants = self.search == "ann" or (self.search == "auto" and network.n_labels >= MANY_LABELS)
         index = LabelIndex.build(network.V, threads=self.threads) if wants else None
         self._network, self._index, self._curves = network, index, loop.curves
 
@@ -237,8 +235,10 @@ class Glas(Model):
         index = state.parts.get("index")
         if index is not None and not isinstance(index, LabelIndex):
             raise StoreError("the index of a Glas must be a LabelIndex")
-        if index is not None and index.n_labels != len(V):
-            raise StoreError(f"the index has {index.n_labels} labels; the model has {len(V)}")
+        if index is not None and not index.fits(V):
+            raise StoreError(
+                f"the index must be of {len(V)} vectors of length {dim}; its codes are {index.codes.shape}"
+            )
         relu = model.hidden == "relu"
         model._network = Network(W, b, M if relu else None, V)
         model._index = index

@@ -14,6 +14,7 @@ from xtrellis import progress
 from xtrellis.neural import ann
 from xtrellis.neural.curves import plot
 from xtrellis.neural.glas_task import GlasTask
+from xtrellis.store import State
 
 
 @pytest.fixture(scope="module")
@@ -182,22 +183,33 @@ def test_an_index_finds_what_exact_search_finds(data, tmp_path):
     np.testing.assert_array_equal(found.scores[both, 0], exact.scores[both, 0])
 
 
-def test_a_damaged_index_is_refused(data, tmp_path):
-    model = small(search="ann").fit(data.X, data.Y)
-    for name, bad in (("neighbours", 60), ("neighbours", -2), ("entries", -1), ("entries", 60)):
-        damaged = getattr(model._index, name).copy()
-        damaged.flat[0] = bad
-        state = model._index.to_state()
-        state.arrays[name] = damaged
-        with pytest.raises(xt.StoreError, match=f"{name} of a LabelIndex must be labels below 60"):
-            ann.LabelIndex.from_state({}, state)
+def test_a_damaged_index_is_refused_or_does_no_harm(data, tmp_path):
+    model = small(search="ann", dim=16).fit(data.X, data.Y)
+    codes, levels = model._index.codes, model._index.levels
+    not_finite = levels.copy()
+    not_finite[3, 2] = np.inf
+    for arrays, message in (
+        ({"codes": codes}, "needs the arrays codes and levels"),
+        ({"codes": codes.astype(np.int8), "levels": levels}, "codes of a LabelIndex must be uint8"),
+        ({"codes": codes[0], "levels": levels}, "codes of a LabelIndex must be uint8 of 2 dimensions"),
+        ({"codes": codes, "levels": levels[:, :3]}, "levels of a LabelIndex must be finite float32, 4 a dimension"),
+        ({"codes": codes, "levels": not_finite}, "levels of a LabelIndex must be finite"),
+    ):
+        with pytest.raises(xt.StoreError, match=message):
+            ann.LabelIndex.from_state({}, State(arrays=arrays))
+    for wrong in (codes[:0], codes[:, :-64], np.concatenate([codes, codes])):
+        state = model.to_state()
+        state.parts["index"] = ann.LabelIndex(wrong, levels)
+        with pytest.raises(xt.StoreError, match="the index must be of 60 vectors of length 16"):
+            xt.Glas.from_state(model.to_config()["params"], state)
+    model._index = ann.LabelIndex(np.random.default_rng(0).integers(0, 256, codes.shape).astype(np.uint8), levels)
+    assert model.predict(data.X, k=100).labels.max() < 60
 
 
 def test_missing_libraries_are_named(data, monkeypatch, tmp_path):
     model = small().fit(data.X, data.Y)
     for library, attempt, extra in (
         ("torch", lambda: small().fit(data.X, data.Y), "deep"),
-        ("faiss", lambda: small(search="ann").fit(data.X, data.Y), "ann"),
         ("matplotlib", lambda: plot(model.curves, tmp_path / "x.png"), "bench"),
     ):
         with monkeypatch.context() as patch:
@@ -211,7 +223,7 @@ def test_a_trained_model_needs_no_torch(data, tmp_path):
     model = small().fit(data.X, data.Y)
     model.save(tmp_path / "m")
     script = (
-        "import sys; sys.modules['torch'] = None; sys.modules['faiss'] = None\n"
+        "import sys; sys.modules['torch'] = None\n"
         "import numpy as np, xtrellis as xt\n"
         f"print(xt.load({str(tmp_path / 'm')!r}).predict(np.eye(700)[:3], k=2).labels.tolist())"
     )
