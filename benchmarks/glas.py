@@ -24,6 +24,7 @@ from xtrellis.experiments.data import prepare
 from xtrellis.neural.glas_task import GlasTask, Settings
 
 DIM, BATCH, STEPS, THREADS = 256, 1024, 6, 2
+FEATURES, KINDS, TURNS = (20_000, 200_000, 2_000_000), ("spread", "drawn"), 5
 
 
 def settings(**params: Any) -> Settings:
@@ -94,6 +95,14 @@ def wide(features: int, per_row: int = 60, rows: int = 8192, labels: int = 20_00
     return as_features(X), as_labels(Y)
 
 
+def spread(X: Any, Y: Any, features: int) -> tuple[Any, Any]:
+    """The rows of a data set with their features (as many as fit the smallest setting) spread over many more."""
+    few = X.indices < FEATURES[0]
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[few]
+    columns = X.indices[few].astype(np.int64) * (features // FEATURES[0])
+    return as_features(sp.csr_array((X.data[few], (rows, columns)), shape=(X.shape[0], features))), Y
+
+
 def main() -> None:
     name = sys.argv[1] if len(sys.argv) > 1 else "yso-100k"
     data = prepare(name)
@@ -105,19 +114,20 @@ def main() -> None:
     best = {kind: round(max(found)) for kind, found in speeds.items()}
     print(name, best, f"ratio {best['ours'] / best['dense']:.1f}")
     record("glas", task="throughput", data=name, dim=DIM, batch=BATCH, threads=THREADS, rows_per_second=best)
-    for features in (20_000, 200_000, 2_000_000):
-        X, Y = wide(features)
-        speed = max(ours(X, Y) for _ in range(2))
-        print(f"{features:,} features: {speed:,.0f} rows/s")
+    # More features, the same non-zeros: the same rows with their features spread out, and features drawn evenly, of which
+    # a batch then touches more and more different ones (each is a row of weights to fetch and to update).
+    made = {(kind, f): wide(f) if kind == "drawn" else spread(X, Y, f) for kind in KINDS for f in FEATURES}
+    found: dict[Any, list[float]] = {which: [] for which in made}
+    for _ in range(TURNS):
+        for which, (A, B) in made.items():
+            found[which].append(ours(A, B))
+    for (kind, features), some in found.items():
+        speed, first = max(some), max(found[kind, FEATURES[0]])
+        print(f"{kind}, {features:,} features: {speed:,.0f} rows/s, {100 * (speed / first - 1):+.0f} %")
         record(
-            "glas",
-            task="features",
-            features=features,
-            dim=DIM,
-            batch=BATCH,
-            threads=THREADS,
+            "glas", task="features", kind=kind, features=features, dim=DIM, batch=BATCH, threads=THREADS,
             rows_per_second=round(speed),
-        )
+        )  # fmt: skip
 
 
 if __name__ == "__main__":
