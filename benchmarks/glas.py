@@ -114,8 +114,8 @@ def main() -> None:
     best = {kind: round(max(found)) for kind, found in speeds.items()}
     print(name, best, f"ratio {best['ours'] / best['dense']:.1f}")
     record("glas", task="throughput", data=name, dim=DIM, batch=BATCH, threads=THREADS, rows_per_second=best)
-    # More features, the same non-zeros: the same rows with their features spread out, and features drawn evenly, of which
-    # a batch then touches more and more different ones (each is a row of weights to fetch and to update).
+    # More features, the same non-zeros: the same rows with their features spread out, and features drawn evenly, of
+    # which a batch then touches more and more different ones (each is a row of weights to fetch and to update).
     made = {(kind, f): wide(f) if kind == "drawn" else spread(X, Y, f) for kind in KINDS for f in FEATURES}
     found: dict[Any, list[float]] = {which: [] for which in made}
     for _ in range(TURNS):
