@@ -14,35 +14,31 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from .. import progress
-from ..checks import flag, integer, n_bytes, number, part, size, size_text, text
+from ..checks import flag, integer, n_bytes, number, size, size_text
 from ..config import param
-from ..errors import InputError, StoreError, TrainingError
-from ..model import Model, check_k
+from ..errors import StoreError, TrainingError
+from ..model import check_k
 from ..store import State
-from ..types import Array, Csr, Float32, TopK
+from ..types import Array, Csr, TopK
 from .clusters import balanced, n_clusters
-from .curves import from_array, to_array
 from .elias_graph import Graph
 from .elias_network import NEVER, EliasNetwork
 from .elias_task import EliasTask, Settings
-from .encoder import BagEncoder, Encoder
-from .extra import device_of, import_torch
-from .processes import n_processes
-from .rows import door, encoded, inputs_of, split
-from .training import Curves, Loop
+from .encoded import EncodedModel
+from .extra import device_of
+from .rows import door, inputs_of, split
+from .training import Loop
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 CURVES = ("epoch", "stage", "loss", "regularizer", "train_p1", "held_out_p1", "held_out_r100")
-FREE = ("threads", "device", "memory_limit")  # parameters that may change between a stop and going on
 STATES = 2  # whole states in memory: the one that is trained and the best so far
 
 
-class Elias(Model):
+class Elias(EncodedModel):
     """Encoder → clusters → learned edges → shortlist → label classifiers, trained as one."""
 
-    encoder: Encoder = param(part(Encoder), "turns rows into vectors", default=BagEncoder())
     stages: int = param(
         integer(at_least=1, at_most=2), "1: clusters stay as made; 2: then learn which labels they lead to", default=2
     )
@@ -65,12 +61,6 @@ class Elias(Model):
     shortlist_weight: float = param(
         number(at_least=0), "weight of the loss that pulls labels into the shortlist (λ)", default=0.3
     )
-    dropout: float = param(
-        number(at_least=0, at_most=0.9), "share of a vector's entries set to 0 in training", default=0.4
-    )
-    batch: int | None = param(
-        integer(at_least=1, or_none=True), "rows in a batch; None: up to 512, fewer for small data", default=None
-    )
     epochs: int = param(integer(at_least=1), "passes over the rows at most, both stages together", default=20)
     first_share: float = param(
         number(above=0, at_most=0.9), "share of the epochs that belong to the first of two stages", default=0.4
@@ -78,35 +68,19 @@ class Elias(Model):
     learning_rate: float = param(
         number(above=0), "first step of classifiers and edges; falls to 0 over each stage", default=0.02
     )
-    encoder_rate: float | None = param(
-        number(above=0, or_none=True), "the same for the encoder; None: what suits it", default=None
-    )
-    decay: float = param(number(at_least=0), "how fast weights (not biases) decay", default=0.01)
     accumulate: int = param(integer(at_least=1), "batches between two steps of the label classifiers", default=1)
     averaging: float = param(
         number(at_least=0, at_most=1), "from this share of a stage on, the mean of the weights counts", default=0.7
     )
     relearn: bool = param(flag(), "label classifiers begin anew in the second stage", default=True)
-    holdout: float = param(
-        number(at_least=0, at_most=0.5),
-        "share of rows (5000 at most) to choose the best epoch by; fewer than 50 are none",
-        default=0.05,
-    )
     early_stopping: int | None = param(
         integer(at_least=1, or_none=True), "epochs of the last stage without gain before stopping", default=3
     )
-    seed: int = param(integer(at_least=0), "makes everything random repeatable", default=0)
     memory_limit: int | str | None = param(
         size(or_none=True), "bytes that training may take; such as '4GB'", default=None, stored=False
     )
-    device: str = param(text(), "where torch runs the encoder: auto, cpu, cuda …", default="auto", stored=False)
-    threads: int | None = param(
-        integer(at_least=1, or_none=True), "threads; None for all cores", default=None, stored=False
-    )
 
     _network: EliasNetwork | None = None
-    _weights: Mapping[str, Array] = {}
-    _curves: Curves = []  # noqa: RUF012
 
     @property
     def fitted(self) -> bool:
@@ -120,20 +94,9 @@ class Elias(Model):
         return cast(EliasNetwork, self._network)
 
     @property
-    def reads_texts(self) -> bool:
-        """True with an encoder that reads texts."""
-        return self.encoder.reads == "texts"
-
-    @property
     def n_labels(self) -> int:
         """How many labels the fitted model knows."""
         return self.network.n_labels
-
-    @property
-    def curves(self) -> Curves:
-        """One entry an epoch: stage, loss, regularizer (the shortlist loss), train_p1, held_out_p1, held_out_r100."""
-        self._require_fitted()
-        return self._curves
 
     def fit(
         self,
@@ -152,10 +115,8 @@ class Elias(Model):
         Processes that torchrun has started, after torch.distributed.init_process_group("gloo"), share the work of every
         batch if all call this with the same data; each ends with the same model.
         """
-        torch = import_torch("training an Elias")
+        torch = self._torch(checkpoint)
         device = device_of(torch, self.device)
-        if checkpoint is not None and n_processes(torch) > 1:
-            raise InputError("a training on several processes cannot use a checkpoint; start it without")
         X, Y, texts = door(self.encoder, X, Y, texts)
         how = self._settings(X, Y)
         self._announce(self.memory(int(X.shape[1]), int(Y.shape[1])), X, Y)
@@ -166,21 +127,13 @@ class Elias(Model):
             task, epochs=how.epochs, patience=self.early_stopping, rows=len(train), more=("stage", "held_out_r100")
         )
         loop.first_epochs = how.first_epochs if how.first_epochs < how.epochs else 0
-        params = {name: value for name, value in self.to_config()["params"].items() if name not in FREE}
-        try:
-            loop.run(checkpoint=checkpoint, params=params, data={"X": X, "Y": Y})
-        except TrainingError:
-            if loop.curves:
-                self._finish(task, loop)
-            raise
-        self._finish(task, loop)
+        self._run(task, loop, X, Y, checkpoint)
         return self
 
     def _finish(self, task: EliasTask, loop: Loop) -> None:
         network = task.network()
         self._network = network.pruned()  # best edges first, and no empty places at the end
-        self._weights = {n: v.copy() for n, v in task.encoder_weights().items()} | self.encoder.files()
-        self._curves = loop.curves
+        super()._finish(task, loop)
 
     def memory(self, n_features: int, n_labels: int) -> int:
         """Bytes that training will take beside the data, about."""
@@ -205,10 +158,6 @@ class Elias(Model):
     def _n_edges(self, n_labels: int, clusters: int) -> int:
         return min(n_labels, self.edges or math.ceil(10 * n_labels / clusters))
 
-    def _batch(self, n: int) -> int:
-        # Small data gets small batches: an index needs some hundred steps to settle.
-        return self.batch or min(512, max(16, n // 100))
-
     def _settings(self, X: Csr, Y: Csr) -> Settings:
         n, n_labels = (int(size) for size in Y.shape)
         clusters = self._n_clusters(n_labels)
@@ -232,11 +181,6 @@ class Elias(Model):
         """Balanced clusters of the labels' centroids (appendix D.1)."""
         return balanced(self.encoder, X, Y, texts, clusters, seed=self.seed, threads=self.threads, device=self.device)
 
-    def embed(self, X: Any, *, texts: Sequence[str] | None = None) -> Float32:
-        """The rows as vectors, n × width of the encoder; the last entry of each is 1."""
-        self._require_fitted()
-        return encoded(self.encoder, self._weights, X, texts, threads=self.threads, device=self.device)
-
     def predict(self, X: Any, k: int = 10, *, texts: Sequence[str] | None = None) -> TopK:
         """The k best labels of each row; scores are probabilities."""
         network, k = self.network, check_k(k)
@@ -257,8 +201,7 @@ class Elias(Model):
         network = self.network
         arrays: dict[str, Array] = {
             "clusters": network.clusters, "edge_ids": network.edge_ids, "edge_logs": network.edge_logs,
-            "labels": network.labels, "curves": to_array(self._curves, CURVES),
-            **{f"encoder.{name}": value for name, value in self._weights.items()},
+            "labels": network.labels, **self._encoder_arrays(CURVES),
         }  # fmt: skip
         return State(arrays=arrays)
 
@@ -266,8 +209,7 @@ class Elias(Model):
     def from_state(cls, params: Mapping[str, Any], state: State) -> Self:
         """From the store; what kernels trust is looked at."""
         model = cls(**params)
-        weights = {n.removeprefix("encoder."): a for n, a in state.arrays.items() if n.startswith("encoder.")}
-        model.encoder.check(weights)
+        model._take_encoder(state, CURVES)
         try:
             clusters, ids, logs, labels = (state.arrays[n] for n in ("clusters", "edge_ids", "edge_logs", "labels"))
         except KeyError as error:
@@ -287,8 +229,6 @@ class Elias(Model):
         if not (logs <= 0).all() or not (logs >= NEVER).all():
             raise StoreError("edge_logs must be logarithms of scores up to 1")
         model._network = EliasNetwork(clusters, ids, logs, labels, model.cluster_scale)
-        model._weights = weights
-        model._curves = from_array(state.arrays.get("curves", np.zeros((0, len(CURVES)))), CURVES)
         return model
 
 

@@ -19,23 +19,23 @@ from scipy import sparse as sp
 
 from .. import progress
 from ..arrays import as_features, as_labels, as_pairs, as_rows, for_scipy
-from ..checks import choice, integer, n_bytes, number, part, size, size_text, text
+from ..checks import choice, integer, n_bytes, number, part, size, size_text
 from ..config import param
-from ..errors import InputError, StoreError, TrainingError
+from ..errors import StoreError, TrainingError
 from ..features import concatenate_features
 from ..linear import Estimate, LinearTree
 from ..linear.stages import Stages
-from ..model import Model, check_k
+from ..model import check_k
 from ..store import State
 from ..types import Array, Csr, Float32, TopK
 from .clusters import balanced, clusters_of_rows, n_clusters
 from .curves import from_array, to_array
-from .encoder import BagEncoder, Encoder
-from .extra import device_of, import_torch
-from .ova_task import LOSSES, OvATask, Settings
-from .processes import n_processes
-from .rows import checked_texts, door, encoded, inputs_of, split
-from .training import Curves, Loop
+from .encoded import EncodedModel
+from .extra import device_of
+from .ova import ova_settings
+from .ova_task import LOSSES, OvATask
+from .rows import checked_texts, door, inputs_of, split
+from .training import Loop
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -44,10 +44,9 @@ CURVES = ("epoch", "loss", "train_p1", "held_out_p1", "held_out_r10")
 STATES = 2  # whole states in memory: the one that is trained and the best so far
 
 
-class XTransformer(Model):
+class XTransformer(EncodedModel):
     """Encoder → its vectors beside the features → a tree of linear classifiers."""
 
-    encoder: Encoder = param(part(Encoder), "turns rows into vectors", default=BagEncoder())
     tree: LinearTree = param(
         part(LinearTree),
         "classifies features and vectors side by side; seed and threads are this model's",
@@ -64,43 +63,16 @@ class XTransformer(Model):
         default=None,
     )
     loss: str = param(choice(*LOSSES), "what the encoder minimises over all clusters", default="squared-hinge")
-    dropout: float = param(
-        number(at_least=0, at_most=0.9), "share of a vector's entries set to 0 in training", default=0.4
-    )
-    batch: int | None = param(
-        integer(at_least=1, or_none=True), "rows in a batch; None: up to 512, fewer for small data", default=None
-    )
     epochs: int = param(integer(at_least=1), "passes of the encoder over the rows at most", default=10)
     learning_rate: float = param(
         number(above=0), "first step of the clusters' weights; falls to 0 over the epochs", default=0.02
-    )
-    encoder_rate: float | None = param(
-        number(above=0, or_none=True), "the same for the encoder; None: what suits it", default=None
-    )
-    decay: float = param(number(at_least=0), "how fast weights (not biases) decay", default=0.01)
-    averaging: float = param(
-        number(at_least=0, at_most=1), "from this share of training on, the mean of the weights counts", default=0.7
-    )
-    holdout: float = param(
-        number(at_least=0, at_most=0.5),
-        "share of rows (5000 at most) to choose the best epoch by; fewer than 50 are none",
-        default=0.05,
-    )
-    early_stopping: int | None = param(
-        integer(at_least=1, or_none=True), "epochs without gain on held-out rows before stopping", default=3
     )
     seed: int = param(integer(at_least=0), "makes everything random repeatable; the tree gets it too", default=0)
     memory_limit: int | str | None = param(
         size(or_none=True), "bytes that training may take, the data included; such as '4GB'", default=None, stored=False
     )
-    device: str = param(text(), "where torch runs the encoder: auto, cpu, cuda …", default="auto", stored=False)
-    threads: int | None = param(
-        integer(at_least=1, or_none=True), "threads; None for all cores", default=None, stored=False
-    )
 
     _tree: LinearTree | None = None
-    _weights: Mapping[str, Array] = {}
-    _curves: Curves = []  # noqa: RUF012
 
     @property
     def fitted(self) -> bool:
@@ -114,20 +86,9 @@ class XTransformer(Model):
         return self._tree  # type: ignore[return-value]  # _require_fitted has looked
 
     @property
-    def reads_texts(self) -> bool:
-        """True with an encoder that reads texts."""
-        return self.encoder.reads == "texts"
-
-    @property
     def n_labels(self) -> int:
         """How many labels the fitted model knows."""
         return self.fitted_tree.n_labels
-
-    @property
-    def curves(self) -> Curves:
-        """One entry an epoch of the encoder: loss, train_p1, held_out_p1, held_out_r10, all of clusters, not labels."""
-        self._require_fitted()
-        return self._curves
 
     def fit(
         self,
@@ -143,9 +104,7 @@ class XTransformer(Model):
         `label_features` and `checkpoint` as in LinearTree; several processes as in Elias (they share the work on the
         encoder; the tree is trained by each). Should the loss become NaN, a TrainingError says so.
         """
-        torch = import_torch("training an XTransformer")
-        if checkpoint is not None and n_processes(torch) > 1:
-            raise InputError("a training on several processes cannot use a checkpoint; start it without")
+        torch = self._torch(checkpoint)
         X, Y, texts = door(self.encoder, X, Y, texts)
         if label_features is not None:
             label_features = as_features(label_features, name="label features")
@@ -173,11 +132,7 @@ class XTransformer(Model):
         targets = clusters_of_rows(Y, graph)
         progress.note(f"fine-tuning the encoder for {targets.shape[1]:,} clusters of labels")
         train, held_out = split(Y, self.holdout, self.seed)
-        how = Settings(
-            dropout=self.dropout, batch=self.batch or min(512, max(16, len(train) // 100)), epochs=self.epochs,
-            learning_rate=self.learning_rate, encoder_rate=self.encoder_rate or self.encoder.usual_rate,
-            decay=self.decay, averaging=self.averaging, seed=self.seed, threads=self.threads, loss=self.loss,
-        )  # fmt: skip
+        how = ova_settings(self, len(train), loss=self.loss)
         inputs, device = inputs_of(self.encoder, X, texts), device_of(torch, self.device)
         task = MatcherTask(inputs, targets, train, held_out, self.encoder, how, torch, device)
         loop = Loop(task, epochs=self.epochs, patience=self.early_stopping, rows=len(train), more=("held_out_r10",))
@@ -216,11 +171,6 @@ class XTransformer(Model):
                 f"{self.memory_limit!r}; a smaller dim of the encoder or fewer features take less"
             )
 
-    def embed(self, X: Any, *, texts: Sequence[str] | None = None) -> Float32:
-        """The rows as vectors, n × width of the encoder; the last entry of each is 1."""
-        self._require_fitted()
-        return encoded(self.encoder, self._weights, X, texts, threads=self.threads, device=self.device)
-
     def features(self, X: Any, *, texts: Sequence[str] | None = None) -> Csr:
         """What the tree reads: the rows' features at length 1, their vectors at length `vector_weight`."""
         tree = self.fitted_tree
@@ -254,27 +204,24 @@ class XTransformer(Model):
 
     def to_state(self) -> State:
         """For the store."""
-        arrays: dict[str, Array] = {f"encoder.{name}": value for name, value in self._weights.items()}
-        return State(arrays=arrays | {"curves": to_array(self._curves, CURVES)}, parts={"tree": self.fitted_tree})
+        return State(arrays=self._encoder_arrays(CURVES), parts={"tree": self.fitted_tree})
 
     @classmethod
     def from_state(cls, params: Mapping[str, Any], state: State) -> Self:
         """From the store."""
         model = cls(**params)
-        weights = {n.removeprefix("encoder."): a for n, a in state.arrays.items() if n.startswith("encoder.")}
-        model.encoder.check(weights)
+        model._take_encoder(state, CURVES)
         tree = state.parts.get("tree")
         if not isinstance(tree, LinearTree):
             raise StoreError("an XTransformer needs the part 'tree', a LinearTree")
-        wanted = model.encoder.n_features(weights)
+        wanted = model.encoder.n_features(model._weights)
         beside = tree.trees[0].n_features - model.encoder.width + 1
         if beside < 0 or wanted not in (None, beside):
             raise StoreError(
                 f"the tree of this XTransformer has {tree.trees[0].n_features} features, too few or too many for "
                 f"its encoder's {model.encoder.width - 1} and {'the' if wanted is None else wanted} of the rows"
             )
-        model._tree, model._weights = tree, weights
-        model._curves = from_array(state.arrays.get("curves", np.zeros((0, len(CURVES)))), CURVES)
+        model._tree = tree
         return model
 
 
