@@ -97,12 +97,6 @@ void best_of_all(In2<float> queries, In2<float> vectors, Out2<Id> found, Out2<fl
                         static_cast<Offset>(found.shape(1)), found.data(), scores.data());
 }
 
-void best_of_given(In2<float> queries, In2<float> vectors, In2<Id> given, Out2<Id> found, Out2<float> scores) {
-    neural::best_of_given(queries.data(), static_cast<Offset>(queries.shape(0)), vectors.data(),
-                          static_cast<Offset>(queries.shape(1)), given.data(), static_cast<Offset>(given.shape(1)),
-                          static_cast<Offset>(found.shape(1)), found.data(), scores.data());
-}
-
 void sum_codes(In2<std::uint8_t> blocks, In2<std::uint8_t> table, Out2<std::uint16_t> out) {
     neural::sum_codes(blocks.data(), static_cast<Offset>(blocks.shape(0)),
                       static_cast<Offset>(blocks.shape(1)) / neural::block_labels, table.data(), out.data());
@@ -189,8 +183,6 @@ NB_MODULE(neural, m) {
     m.def("products", &products, "a"_a.noconvert(), "b"_a.noconvert(), "out"_a.noconvert(), release());
     m.def("best_of_all", &best_of_all, "queries"_a.noconvert(), "vectors"_a.noconvert(), "found"_a.noconvert(),
           "scores"_a.noconvert(), release());
-    m.def("best_of_given", &best_of_given, "queries"_a.noconvert(), "vectors"_a.noconvert(), "given"_a.noconvert(),
-          "found"_a.noconvert(), "scores"_a.noconvert(), release());
     m.def("sum_codes", &sum_codes, "blocks"_a.noconvert(), "table"_a.noconvert(), "out"_a.noconvert(), release());
     m.def("scan", &scan, "blocks"_a.noconvert(), "levels"_a.noconvert(), "queries"_a.noconvert(), "vectors"_a.noconvert(),
           "keep"_a, "found"_a.noconvert(), "scores"_a.noconvert(), release());

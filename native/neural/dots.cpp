@@ -79,18 +79,4 @@ XTRELLIS_CLONES void best_of_all(const float* queries, Offset n, const float* ve
     }
 }
 
-XTRELLIS_CLONES void best_of_given(const float* queries, Offset n, const float* vectors, Offset dim, const Id* given,
-                                   Offset width, Offset k, Id* found, float* scores) {
-    TopKHeap heap;
-    for (Offset row = 0; row < n; ++row) {
-        heap.reset(static_cast<std::size_t>(k));
-        for (Offset i = 0; i < width; ++i) {
-            const Id label = given[row * width + i];
-            if (label < 0) continue;
-            heap.offer({dot(queries + row * dim, vectors + static_cast<Offset>(label) * dim, dim), label});
-        }
-        write(heap, k, found + row * k, scores + row * k);
-    }
-}
-
 }  // namespace xtrellis::neural

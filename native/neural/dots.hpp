@@ -13,8 +13,4 @@ void products(const float* a, Offset n, const float* b, Offset m, Offset dim, fl
 void best_of_all(const float* queries, Offset n, const float* vectors, Offset labels, Offset dim, Offset k, Id* found,
                  float* scores);
 
-// The same among `given` labels only: n × width ids, -1 for none.
-void best_of_given(const float* queries, Offset n, const float* vectors, Offset dim, const Id* given, Offset width,
-                   Offset k, Id* found, float* scores);
-
 }  // namespace xtrellis::neural

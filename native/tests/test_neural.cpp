@@ -65,9 +65,6 @@ int main() {
     CHECK((found == std::vector<Id>{1, 2, 0, 2}) && (scores == std::vector<float>{1, 1, 2, 2}));
     products(queries.data(), 2, labels.data(), 5, dim, products_out.data());
     CHECK(products_out[1] == 1 && products_out[9] == 2);
-    const std::vector<Id> given{3, -1, 4, -1};
-    best_of_given(queries.data(), 2, labels.data(), dim, given.data(), 2, 2, found.data(), scores.data());
-    CHECK((found == std::vector<Id>{3, -1, 4, -1}) && scores[2] == 2);
 
     // Codes of 5 labels in 3 dimensions, 2 bits each: 0, 1 and 3 are coded as 1, 2 and 3; the query [0, 0, 2] sees only 3.
     const std::vector<float> levels{-1, 0, 1, 3, -1, 0, 1, 3, -1, 0, 1, 3};

@@ -135,12 +135,6 @@ def test_the_largest_products(dim):
     out = np.empty((70, 1203), np.float32)
     native.products(Q, V, out)
     np.testing.assert_allclose(out, products, atol=1e-4)
-    given = np.full((70, 30), -1, np.int32)
-    given[:, :20] = rng.permuted(np.tile(np.arange(1203, dtype=np.int32), (70, 1)), axis=1)[:, :20]
-    found, values = np.empty((70, 25), np.int32), np.empty((70, 25), np.float32)
-    native.best_of_given(Q, V, given, found, values)
-    assert (found[:, 20:] == -1).all()
-    np.testing.assert_array_equal(values[:, :20], -np.sort(-out[np.arange(70)[:, None], given[:, :20]], axis=1))
 
 
 def test_ties_go_to_the_smaller_label_and_few_labels_are_padded():

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from .. import progress
+from ..arrays import as_pairs
 from ..checks import flag, integer, n_bytes, number, size, size_text
 from ..config import param
 from ..errors import StoreError, TrainingError
@@ -26,6 +27,7 @@ from .elias_network import NEVER, EliasNetwork
 from .elias_task import EliasTask, Settings
 from .encoded import EncodedModel
 from .extra import device_of
+from .given import as_scores, path_logs, products, sigmoid
 from .rows import door, inputs_of, split
 from .training import Loop
 
@@ -187,6 +189,16 @@ class Elias(EncodedModel):
         vectors = self.embed(X, texts=texts)
         found = network.predict(vectors, k, beam=self.beam, shortlist=self.shortlist, threads=self.threads)
         return TopK(*found, network.n_labels)
+
+    def score(self, X: Any, labels: Any, *, texts: Sequence[str] | None = None) -> Csr:
+        """Scores of given labels: `labels` is n×L, its stored entries say which labels of each row to score.
+
+        A label's best path counts, whichever cluster it leads through: like a prediction with a beam of all clusters.
+        """
+        network, vectors = self.network, self.embed(X, texts=texts)
+        wanted = as_pairs(labels, n_rows=len(vectors), n_labels=network.n_labels)
+        logits = products(vectors, network.labels, wanted, threads=self.threads)
+        return as_scores(sigmoid(logits) * np.exp(path_logs(network, vectors, wanted)), wanted)
 
     def prune(self, *, least: float = 0.01, top: int | None = None) -> Self:
         """Drop edges with a lower score than `least`, and all but the `top` best of each cluster; returns the model.

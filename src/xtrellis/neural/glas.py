@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..arrays import as_features, as_labels, as_rows
+from ..arrays import as_features, as_labels, as_pairs, as_rows
 from ..checks import choice, flag, integer, number, text
 from ..config import param
 from ..errors import InputError, StoreError, TrainingError
@@ -23,6 +23,7 @@ from ..types import Csr, Float32, Int32, TopK
 from .ann import LabelIndex
 from .curves import from_array, to_array
 from .extra import device_of, import_torch
+from .given import as_scores, products
 from .glas_task import GlasTask, Settings
 from .losses import LOSSES
 from .network import Network, exact
@@ -207,6 +208,13 @@ class Glas(Model):
         else:
             found = exact(queries, network.V, k, threads=self.threads)
         return TopK(*found, network.n_labels)
+
+    def score(self, X: Any, labels: Any) -> Csr:
+        """Scores of given labels: `labels` is n×L, its stored entries say which labels of each row to score."""
+        network = self.network
+        queries = network.embed(as_rows(X, n_features=network.n_features), threads=self.threads)
+        wanted = as_pairs(labels, n_rows=len(queries), n_labels=network.n_labels)
+        return as_scores(products(queries, network.V, wanted, threads=self.threads), wanted)
 
     def to_state(self) -> State:
         """For the store."""

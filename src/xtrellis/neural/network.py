@@ -65,10 +65,3 @@ def exact(queries: Float32, V: Float32, k: int, *, threads: int | None = None) -
 
     run(part, spans(n, max(thread_count(threads), n // 256), at_least=4), threads=threads)
     return labels, scores
-
-
-def given(queries: Float32, V: Float32, candidates: Int32, k: int) -> tuple[Int32, Float32]:
-    """The k best among some candidates of each row (-1 for none), by exact products."""
-    labels, scores = np.empty((len(queries), k), np.int32), np.empty((len(queries), k), np.float32)
-    native.best_of_given(queries, V, candidates, labels, scores)
-    return labels, scores

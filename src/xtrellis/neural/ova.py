@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arrays import as_pairs
 from ..errors import NotFittedError, StoreError
 from ..model import check_k
 from ..store import State
-from ..types import Float32, TopK
+from ..types import Csr, Float32, TopK
 from .encoded import EncodedModel
 from .extra import device_of
+from .given import as_scores, products, sigmoid
 from .network import exact
 from .ova_task import OvATask, Settings
 from .rows import door, inputs_of, split
@@ -78,9 +80,13 @@ class EncoderOvA(EncodedModel):
         """The k best of all labels of each row; scores are probabilities."""
         W, k = self.label_weights, check_k(k)
         labels, scores = exact(self.embed(X, texts=texts), W, k, threads=self.threads)
-        with np.errstate(over="ignore"):
-            chances = np.where(labels < 0, 0, 1 / (1 + np.exp(-scores))).astype(np.float32)
-        return TopK(labels, chances, len(W))
+        return TopK(labels, np.where(labels < 0, np.float32(0), sigmoid(scores)), len(W))
+
+    def score(self, X: Any, labels: Any, *, texts: Sequence[str] | None = None) -> Csr:
+        """Scores of given labels: `labels` is n×L, its stored entries say which labels of each row to score."""
+        W, vectors = self.label_weights, self.embed(X, texts=texts)
+        wanted = as_pairs(labels, n_rows=len(vectors), n_labels=len(W))
+        return as_scores(sigmoid(products(vectors, W, wanted, threads=self.threads)), wanted)
 
     def to_state(self) -> State:
         """For the store."""

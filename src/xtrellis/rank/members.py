@@ -121,8 +121,9 @@ def check_texts(texts: Any, n: int) -> None:
 
 
 def can_score(model: Model) -> bool:
-    """True if it has a method `score`, for labels that somebody else proposes."""
-    return hasattr(model, "score")
+    """True if it can score labels that somebody else proposes: it and what it is made of."""
+    inside = getattr(model, "fitted_base", None)
+    return hasattr(model, "score") and (inside is None or can_score(inside))
 
 
 def scores_of(model: Model, X: Any, pairs: Csr, told: dict[str, Any]) -> Float32:
