@@ -24,6 +24,7 @@ SIZES = (2, 4, 6, 8, 10, 12, 16)
 MODES = ("easy", "medium", "hard")
 COPIES = (1, 2, 3, 4, 5, 6)
 LIMIT = 200  # labels in a cluster, as in the preset
+PRESET = "preset"  # against the same tree without overlap and with whole clusters: `xr-linear`
 VARIANTS: dict[str, dict[str, Any] | None] = {
     "none": None,
     "overlap": {},
@@ -31,11 +32,11 @@ VARIANTS: dict[str, dict[str, Any] | None] = {
     "no update": {"update": False},
     "random copies": {"assign": "random", "max_cluster_size": None},
     "two rounds": {"rounds": 2},
-    "preset": {"merge": "max"},
+    PRESET: {},
     "interpolated": {"merge": "max"},
 }
 BY_FREQUENCY = "interpolated"  # with and without overlap, both over an InterpolatedTree
-COSTS = ("overlap", "overlap, best counts", "preset", "no update")  # of these, time is taken as well
+COSTS = ("overlap", "overlap, best counts", PRESET, "no update")  # of these, time is taken as well
 TURNS = 7  # of predictions, the least counts
 METRICS = ("P@1", "P@3", "P@5")
 
@@ -90,10 +91,11 @@ def _models(run: Run, threads: int | None) -> tuple[LinearTree, LinearTree]:
     if run.get("variant") == BY_FREQUENCY:
         plain.set_params(index=InterpolatedTree())
     params = None if wanted is None else {"max_cluster_size": LIMIT * int(wanted.get("copies", 2)) // 2, **wanted}
-    model = plain.clone().set_params(overlap=None if params is None else Overlap(**params))
-    if run.get("variant") == "preset":
-        model.set_params(beam=preset("overlap").get_params()["beam"])
-    return plain, model
+    if run.get("variant") == PRESET:
+        model = preset("overlap", seed=plain.seed, threads=threads)
+        assert isinstance(model, LinearTree)  # what the preset is
+        return plain, model
+    return plain, plain.clone().set_params(overlap=None if params is None else Overlap(**params))
 
 
 def _cost(plain: LinearTree, model: LinearTree, data: Prepared) -> dict[str, Any]:
