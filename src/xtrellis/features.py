@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
-from .arrays import MAX_ID, as_features, assemble, for_scipy
+from .arrays import MAX_ID, Rows, as_features, assemble, for_scipy
 from .errors import InputError
-from .types import Csr
+from .types import Csr, Float32
 
 
 def concatenate_features(*blocks: Any, unit: bool = True, weights: Sequence[float] | None = None) -> Csr:
@@ -42,10 +42,14 @@ def concatenate_features(*blocks: Any, unit: bool = True, weights: Sequence[floa
 
 def unit_rows(matrix: Csr) -> Csr:
     """Every row at length 1; rows of zeros stay."""
+    return assemble(unit_values(matrix), matrix.indices, matrix.indptr, matrix.shape)
+
+
+def unit_values(matrix: Csr | Rows) -> Float32:
+    """The values of a matrix whose rows have length 1; rows of zeros stay."""
     counts = np.diff(matrix.indptr)
     # In float64: squares of large float32 values overflow.
     squares = np.add.reduceat(np.append(matrix.data.astype(np.float64) ** 2, 0), matrix.indptr[:-1]) * (counts > 0)
-    lengths = np.sqrt(squares)
-    scale = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-    data = (matrix.data * np.repeat(scale, counts)).astype(np.float32)
-    return assemble(data, matrix.indices, matrix.indptr, matrix.shape)
+    scale = np.divide(1, np.sqrt(squares), out=np.zeros(len(counts)), where=squares > 0)
+    values: Float32 = (matrix.data * np.repeat(scale, counts)).astype(np.float32)
+    return values

@@ -18,6 +18,7 @@ from ..arrays import Rows
 from ..checks import integer, number
 from ..config import Configured, param
 from ..errors import StoreError
+from ..features import unit_values
 from ..parallel import run, spans, thread_count
 from ..rng import generator, key
 from ..types import Array, Csr, Float32, Int32
@@ -135,7 +136,7 @@ class BagEncoder(Encoder):
         if X is None:
             raise TypeError("a BagEncoder reads X")
         features, mix, bias = weights["features"], weights["mix"], weights["bias"]
-        out = bag(Rows(_unit(X), X.indices, X.indptr, X.shape), features, threads)
+        out = bag(Rows(unit_values(X), X.indices, X.indptr, X.shape), features, threads)
         bent = np.empty_like(out)
         run(
             lambda span: native.products(out[slice(*span)], mix, bent[slice(*span)]),
@@ -171,7 +172,7 @@ class _BagTraining:
         if inputs.X is None:
             raise TypeError("a BagEncoder reads X")
         X, self.how, self.seed, self.device = inputs.X, how, seed, device
-        self.X = Rows(_unit(X), X.indices, X.indptr, X.shape)
+        self.X = Rows(unit_values(X), X.indices, X.indptr, X.shape)
         self.embedding = Embedding(int(X.shape[1]), how.dim, seed=seed, threads=threads)
         scale = np.float32(1 / np.sqrt(how.dim))
         self.dense: dict[str, Float32] = {
@@ -204,12 +205,3 @@ class _BagTraining:
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
         self.embedding.restore(dict(arrays))
-
-
-def _unit(X: Csr | Rows) -> Float32:
-    """The values of X with every row divided by its length."""
-    counts = np.diff(X.indptr)
-    squares = np.add.reduceat(np.append(X.data.astype(np.float64) ** 2, 0), X.indptr[:-1]) * (counts > 0)
-    scale = np.divide(1, np.sqrt(squares), out=np.zeros(len(counts)), where=squares > 0)
-    values: Float32 = (X.data * np.repeat(scale, counts)).astype(np.float32)
-    return values

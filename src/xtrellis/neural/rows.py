@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import sparse as sp
 
 from ..arrays import as_features, as_labels, as_rows
 from ..errors import InputError
+from ..features import concatenate_features
 from ..rng import generator
 from ..types import Array, Csr, Float32, Int32
 from .encoder import Encoder, Inputs
@@ -80,15 +80,5 @@ def label_vectors_of(
 
     Of a BagEncoder that knows nothing yet, φ is a random projection of bow, so bow alone says the same.
     """
-    unit = as_features(_unit_rows(X))
     known = None if texts is None else encoder.first_vectors(Inputs(texts=texts), threads=threads, device=device)
-    if known is None:
-        return unit
-    vectors = known / np.maximum(np.linalg.norm(known, axis=1, keepdims=True), 1e-12)
-    return as_features(sp.hstack([unit, sp.csr_array(vectors.astype(np.float32))], format="csr"))
-
-
-def _unit_rows(X: Csr) -> Csr:
-    lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
-    scale = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-    return sp.csr_array((X.data * np.repeat(scale, np.diff(X.indptr)), X.indices, X.indptr), shape=X.shape)
+    return as_features(concatenate_features(X) if known is None else concatenate_features(X, known))
