@@ -51,7 +51,10 @@ def plan(data: str, seed: int, small: bool) -> list[Run]:
     ]
     runs += [{"part": "copies", "data": data, "seed": seed, "copies": c} for c in copies]
     runs += [{"part": "variant", "data": data, "seed": seed, "variant": v} for v in variants]
-    return runs + [{"part": "cost", "data": data, "seed": seed, "variant": v} for v in COSTS if seed == 0]
+    if seed == 0:
+        runs += [{"part": "cost", "data": data, "seed": seed, "variant": v} for v in COSTS]
+        runs += [{"part": "cost", "data": data, "seed": seed, "copies": c} for c in copies]
+    return runs
 
 
 def measure(run: Run, bench: Bench) -> list[dict[str, Any]]:
@@ -83,10 +86,11 @@ def measure(run: Run, bench: Bench) -> list[dict[str, Any]]:
 
 def _models(run: Run, threads: int | None) -> tuple[LinearTree, LinearTree]:
     """Without and with overlap, as the run wants it."""
-    if run["part"] == "copies":
-        wanted: dict[str, Any] | None = {"copies": int(run["copies"])}
-    else:
-        wanted = VARIANTS[run["variant"]] if "variant" in run else {}
+    wanted: dict[str, Any] | None = VARIANTS[run["variant"]] if "variant" in run else {}
+    if "copies" in run:
+        wanted = {"copies": int(run["copies"])}
+        if run["part"] == "cost":
+            wanted["merge"] = "max"  # as in the preset
     plain = LinearTree(seed=int(run["seed"]), threads=threads)
     if run.get("variant") == BY_FREQUENCY:
         plain.set_params(index=InterpolatedTree())
@@ -113,8 +117,8 @@ def _cost(plain: LinearTree, model: LinearTree, data: Prepared) -> dict[str, Any
             it.predict(data.test.X, k=10)
             batch[name] = min(batch[name], 1e6 * (time.perf_counter() - begun) / data.test.n_rows)
     alone = latency(both, data.test.X)
-    return {
-        f"{name} {what}": round(value, 2)
+    return {"plain bytes": plain.trees[0].n_bytes, "bytes": model.trees[0].n_bytes} | {
+        f"{name} {what}": round(value, 4)
         for name in both
         for what, value in (("train s", train[name]), ("us", batch[name]), ("p50 us", alone[name]["p50"]))
     }
@@ -192,11 +196,17 @@ def _grouped(rows: list[dict[str, Any]], by: str) -> str:
 def _costs(rows: list[dict[str, Any]]) -> str:
     names = {"train s": "training", "us": "prediction, batch", "p50 us": "prediction, single (median)"}
     lines = []
-    for row in sorted(rows, key=lambda row: (row["data"], COSTS.index(row["variant"]))):
+    order = [*COSTS, *map(_places, COPIES)]
+    told = [{**row, "what": row["variant"] if "variant" in row else _places(row["copies"])} for row in rows]
+    for row in sorted(told, key=lambda row: (row["data"], order.index(row["what"]))):
         ratios = [f"{row[f'model {what}'] / row[f'plain {what}']:.2f}×" for what in names]
-        lines.append([row["data"], row["variant"], *ratios, f"{row['model us']:.1f}", f"{row['model p50 us']:.1f}"])
+        lines.append([row["data"], row["what"], *ratios, f"{row['model us']:.1f}", f"{row['model p50 us']:.1f}"])
     head = ("data", "variant", *names.values(), "µs a row, batch", "µs, single")
     return "Against the same tree without overlap, both taking turns.\n\n" + table(head, lines)
+
+
+def _places(copies: int) -> str:
+    return f"best counts, {copies} place{'s' * (copies > 1)}"
 
 
 def _interval(group: list[dict[str, Any]]) -> str:

@@ -24,9 +24,9 @@ def test_the_whole_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     for variant in disentangle.VARIANTS:
         assert f"| {variant} |" in page
     rows = [json.loads(line) for line in (tmp_path / "out/disentangle.jsonl").read_text().splitlines()]
-    none = next(row for row in rows if row.get("variant") == "none")
+    none = next(row for row in rows if (row["part"], row.get("variant")) == ("variant", "none"))
     assert none["gain"] == 0
     assert none["P@5"] == none["plain P@5"]
-    random = next(row for row in rows if row.get("variant") == "random copies")
+    random = next(row for row in rows if (row["part"], row.get("variant")) == ("variant", "random copies"))
     assert random["bytes"] > random["plain bytes"]
     assert list((tmp_path / "out").glob("disentangle-fused.svg"))
