@@ -22,6 +22,9 @@ def page(rows: list[dict[str, Any]], figures: Figures) -> str:
         "brute force (one-versus-all on the same encoder) reaches. Here: test parts, percentages, mean ± standard "
         "deviation over seeds."
     ]
+    # A small run's steps are among those of a whole one.
+    whole = {(row["data"], row["seed"]) for row in rows if row["run"]["model"] == "all steps"}
+    rows = [row for row in rows if row["run"]["model"] != "first steps" or (row["data"], row["seed"]) not in whole]
     for name in dict.fromkeys(row["data"] for row in rows):
         here = [row for row in rows if row["data"] == name]
         parts += [
