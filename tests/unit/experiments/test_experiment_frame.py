@@ -83,6 +83,10 @@ def test_the_command_names_what_is_there(capsys: pytest.CaptureFixture[str], tmp
     assert cli.run(["experiment"]) == 0
     listed = capsys.readouterr().out
     assert all(name in listed for name in experiments.EXPERIMENTS)
+    assert cli.run(["experiment", "rank", "--to", str(tmp_path), "--only", "base"]) == 2
+    assert "--only takes FIELD=VALUE; got 'base'" in capsys.readouterr().err
+    assert cli.run(["experiment", "rank", "--to", str(tmp_path), "--only", "base=oak"]) == 2
+    assert "no run has base=oak; there are xr-linear, parabel" in capsys.readouterr().err
     assert cli.run(["experiment", "no-such-thing", "--to", str(tmp_path)]) == 2
     assert "no experiment 'no-such-thing'" in capsys.readouterr().err
 
