@@ -14,7 +14,7 @@ from .checks import integer
 from .config import Configured
 from .errors import InputError, NotFittedError
 from .store import Storable
-from .types import Int64, TopK
+from .types import Csr, Int32, Int64, TopK
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -49,6 +49,13 @@ class Model(Configured, Storable):
     def fit_takes(self, name: str) -> bool:
         """True if `fit` has a use for this keyword: `checkpoint`, `label_features` …"""
         return name in inspect.signature(self.fit).parameters
+
+    def unseen_rows(self, Y: Csr) -> Int32:
+        """Rows that training on these labels will leave out by itself, so that no weight learns from them: often none.
+
+        Who stands on the model (a calibration) can learn from them how good it really is.
+        """
+        return np.zeros(0, np.int32)
 
     def save(self, path: str | Path) -> None:
         """Write the model as a folder, whole or not at all; an existing model there is replaced only when done."""

@@ -106,7 +106,7 @@ def test_the_calibration_is_scikit_learns_tree(world):
     found = Calibration.learn(p, q, candidates.labels, Y, frequency, max_leaves=20, min_leaf=5, seed=0)
     there = candidates.labels >= 0
     inputs = np.stack([p, q, p * q, frequency.astype(np.float32)[candidates.labels]], axis=2)[there]
-    tree = DecisionTreeClassifier(max_leaf_nodes=20, min_samples_leaf=5, random_state=0)
+    tree = DecisionTreeClassifier(max_leaf_nodes=20, min_samples_leaf=5, monotonic_cst=(1, 1, 1, 0), random_state=0)
     tree.fit(inputs, is_right(candidates.labels, Y)[there])
     got = found.probability(p, q, candidates.labels)
     assert found.n_leaves == tree.get_n_leaves() > 5

@@ -13,12 +13,12 @@ from ..config import param
 from ..errors import InputError, TrainingError
 from ..model import Model
 from ..store import State
-from ..types import Array, Csr, Float32
+from ..types import Array, Csr, Float32, Int32
 from .curves import from_array, to_array
 from .encoder import BagEncoder, Encoder
 from .extra import import_torch
 from .processes import n_processes
-from .rows import encoded
+from .rows import encoded, split
 from .training import Curves, Loop
 
 FREE = ("threads", "device", "memory_limit")  # parameters that may change between a stop and going on
@@ -75,6 +75,10 @@ class EncodedModel(Model):
         """The rows as vectors, n × width of the encoder; the last entry of each is 1."""
         self._require_fitted()
         return encoded(self.encoder, self._weights, X, texts, threads=self.threads, device=self.device)
+
+    def unseen_rows(self, Y: Csr) -> Int32:
+        """The rows that choose the epoch."""
+        return split(Y, self.holdout, self.seed)[1]
 
     def _torch(self, checkpoint: str | os.PathLike[str] | None) -> Any:
         """The library, if it is there and may do what is asked for."""

@@ -184,7 +184,9 @@ class _BagTraining:
         return {name: torch.from_numpy(value).to(self.device).requires_grad_() for name, value in self.dense.items()}
 
     def batch(self, rows: Int32, epoch: int) -> Rows:
-        return take(self.X, rows, keep=self.how.keep, seed=key(self.seed, "dropout", epoch))
+        kept = take(self.X, rows, keep=self.how.keep, seed=key(self.seed, "dropout", epoch))
+        kept.data[...] *= np.float32(1 / self.how.keep)  # so that a whole row, later, is what a part was on average
+        return kept
 
     def leaf(self, batch: Rows) -> Float32:
         return self.embedding.forward(batch)

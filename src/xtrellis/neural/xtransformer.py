@@ -27,7 +27,7 @@ from ..linear import Estimate, LinearTree
 from ..linear.stages import Stages
 from ..model import check_k
 from ..store import State
-from ..types import Array, Csr, Float32, TopK
+from ..types import Array, Csr, Float32, Int32, TopK
 from .clusters import balanced, clusters_of_rows, n_clusters
 from .curves import from_array, to_array
 from .encoded import EncodedModel
@@ -139,6 +139,10 @@ class XTransformer(EncodedModel):
         loop.run(checkpoint=checkpoint, params=self.to_config()["params"], data={"X": X, "Y": Y})
         weights = {name: value.copy() for name, value in task.encoder_weights().items()}
         return {"curves": to_array(loop.curves, CURVES), **weights, **self.encoder.files()}
+
+    def unseen_rows(self, Y: Csr) -> Int32:
+        """None: rows that choose the encoder's epoch are rows of the tree as well."""
+        return np.zeros(0, np.int32)
 
     def _new_tree(self) -> LinearTree:
         tree = self.tree.clone().set_params(seed=self.seed, threads=self.threads, memory_limit=self.memory_limit)

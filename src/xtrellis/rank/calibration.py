@@ -1,7 +1,7 @@
 """`Calibration`: how likely a candidate is right, given both models' scores and the label's frequency (ELIAS++, D.2).
 
 A decision tree over (p, q, p·q, frequency), learned by scikit-learn from candidates of rows that neither model has seen
-and kept as plain arrays.
+and kept as plain arrays. The tree is held to what must be so: a higher score never makes a label less likely.
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ class Calibration(Storable):
         tree = DecisionTreeClassifier(
             max_leaf_nodes=max_leaves,
             min_samples_leaf=min(min_leaf, max(1, len(right) // 4)),
+            monotonic_cst=(1, 1, 1, 0),
             random_state=seed % 2**32,
         ).fit(inputs, right)
         found = tree.tree_

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,12 +27,12 @@ from ..linear import Estimate, Explanation, LinearTree
 from ..linear.estimate import with_ranker
 from ..linear.stages import Stages
 from ..model import Model, check_k
-from ..rng import generator
 from ..store import State, Storable
 from ..types import Csr, Float32, Int32, Int64, TopK
 from .calibration import Calibration
 from .classifiers import Classifiers
 from .explaining import explain_reranked
+from .judges import Given, Judges, judges_of, some
 from .members import (
     asked,
     can_score,
@@ -56,17 +55,6 @@ if TYPE_CHECKING:
 LEAST = np.float32(1e-4)  # probability of a leaf where nothing was right: its candidates keep their order
 
 
-@dataclass(frozen=True)
-class _Given:
-    """What `fit` was given beside X and Y."""
-
-    texts: Any
-    fitted_base: Model | None
-    held_out: Any
-    label_features: Csr | None
-    stages: Stages
-
-
 class Reranked(Model):
     """Asks the base for candidates, scores each with a linear classifier of its own, and orders them anew."""
 
@@ -80,7 +68,9 @@ class Reranked(Model):
     )
     calibrate: bool = param(flag(), "learn on held-out rows how likely a candidate is right", default=True)
     calibration_rows: int = param(
-        integer(at_least=1), "rows held out for calibration at most; never more than a tenth", default=5000
+        integer(at_least=1),
+        "rows held out for calibration at most, never more than a tenth; unless the base holds rows out itself",
+        default=5000,
     )
     max_leaves: int = param(integer(at_least=2), "leaves of the calibration's decision tree at most", default=50)
     min_leaf: int = param(integer(at_least=1), "candidates in a leaf of that tree at least", default=300)
@@ -89,7 +79,9 @@ class Reranked(Model):
         "how the calibrated probability T joins the scores: T·√(p·q), or T + p·q as in ELIAS++",
         default="product",
     )
-    refit: bool = param(flag(), "after calibration, train base and ranker again on all rows", default=True)
+    refit: bool = param(
+        flag(), "after calibration on rows held out for it, train base and ranker again on all rows", default=True
+    )
     seed: int = param(integer(at_least=0), "makes everything random repeatable; the base gets it too", default=0)
     threads: int | None = param(
         integer(at_least=1, or_none=True), "threads; None for all cores", default=None, stored=False
@@ -167,47 +159,40 @@ class Reranked(Model):
             label_features = as_features(label_features, name="label features")
         made_from = {"X": X, "Y": Y, "label features": label_features}
         with Stages(checkpoint, self.to_config()["params"], made_from) as stages:
-            self._fit(X, Y, _Given(texts, fitted_base, held_out, label_features, stages))
+            self._fit(X, Y, Given(texts, fitted_base, held_out, label_features, stages))
         return self
 
-    def _fit(self, X: Csr, Y: Csr, given: _Given) -> None:
-        held_out, every = given.held_out, np.arange(int(X.shape[0]))
-        calibration = None
-        if self.calibrate:
-            known, unseen = self._split(int(X.shape[0]))
-            if held_out is not None:
-                known = every
-                Xh, Yh = as_features(held_out[0], n_features=int(X.shape[1])), as_labels(held_out[1])
-            else:
-                Xh, Yh = _take(X, unseen), _take(Y, unseen)
-            if len(unseen) or held_out is not None:
-                base, classifiers = self._train(X, Y, known, given, "trial_")
-                if held_out is None:
-                    told = rows_of(given.texts, unseen)
-                else:
-                    told = rows_of(held_out[2] if len(held_out) > 2 else None, np.arange(int(Xh.shape[0])))
-                calibration = self._calibrate(base, classifiers, Xh, Yh, told, label_frequency(Y))
-                if len(known) == X.shape[0] or not self.refit:
-                    self._base, self._classifiers, self._calibration = base, classifiers, calibration
-                    return
-        base, classifiers = self._train(X, Y, every, given, "")
+    def _fit(self, X: Csr, Y: Csr, given: Given) -> None:
+        every, calibration = np.arange(int(X.shape[0])), None
+        judges = judges_of(self, X, Y, given) if self.calibrate else None
+        if judges is not None:
+            kind = "trial_" if judges.trial else ""
+            base = self._train_base(X, Y, judges.base_rows, given, kind)
+            classifiers = self._train_ranker(base, X, Y, judges.ranker_rows, given, kind)
+            calibration = self._calibrate(base, classifiers, judges, label_frequency(Y))
+        if judges is None or (judges.trial and self.refit):
+            base = self._train_base(X, Y, every, given, "")
+            classifiers = self._train_ranker(base, X, Y, every, given, "")
         self._base, self._classifiers, self._calibration = base, classifiers, calibration
 
-    def _split(self, n: int) -> tuple[Int64, Int64]:
-        order = generator(self.seed, "calibration").permutation(n)
-        held = min(self.calibration_rows, n // 10)
-        return np.sort(order[held:]), np.sort(order[:held])
+    def new_base(self) -> Model:
+        """The base as `fit` will train it."""
+        return fresh(self.base, seed=self.seed, threads=self.threads)
 
-    def _train(self, X: Csr, Y: Csr, rows: Int64, given: _Given, name: str) -> tuple[Model, Classifiers]:
-        whole = len(rows) == X.shape[0]
-        X, Y = (X, Y) if whole else (_take(X, rows), _take(Y, rows))
-        told = rows_of(given.texts, rows)
+    def _train_base(self, X: Csr, Y: Csr, rows: Int64, given: Given, name: str) -> Model:
+        if given.fitted_base is not None:
+            return given.fitted_base
+        told, (X, Y) = rows_of(given.texts, rows), some(X, Y, rows)
 
         def make(at: Path | None) -> Model:
-            model = fresh(self.base, seed=self.seed, threads=self.threads)
-            return trained(model, X, Y, told, label_features=given.label_features, checkpoint=at)
+            return trained(self.new_base(), X, Y, told, label_features=given.label_features, checkpoint=at)
 
-        def rank(at: Path | None) -> Classifiers:
+        return given.stages.made(f"{name}base", Model, make)  # type: ignore[type-abstract]
+
+    def _train_ranker(self, base: Model, X: Csr, Y: Csr, rows: Int64, given: Given, name: str) -> Classifiers:
+        told, (X, Y) = rows_of(given.texts, rows), some(X, Y, rows)
+
+        def make(at: Path | None) -> Classifiers:
             progress.note(f"looking for {self.candidates} candidates of each of {len(rows):,} rows")
             found = asked(base, X, self.candidates, told, threads=self.threads)
             if found.n_labels != Y.shape[1]:
@@ -215,8 +200,7 @@ class Reranked(Model):
             seen = as_features(self._seen(base, X, told))
             return self.ranker.train(seen, Y, found, seed=self.seed, threads=self.threads)
 
-        base = given.fitted_base or given.stages.made(f"{name}base", Model, make)  # type: ignore[type-abstract]
-        return base, given.stages.made(f"{name}ranker", Classifiers, rank)
+        return given.stages.made(f"{name}ranker", Classifiers, make)
 
     def estimate(self, X: Any, Y: Any, *, label_features: Any = None) -> Estimate | None:
         """What `fit` will take: base and ranker; None if the base does not say. Quick and rough."""
@@ -225,9 +209,8 @@ class Reranked(Model):
         base = estimated(with_threads(self.base.clone(), self.threads), X, Y, label_features)
         return None if base is None else with_ranker(base, X, Y, self.candidates)
 
-    def _calibrate(
-        self, base: Model, classifiers: Classifiers, X: Csr, Y: Csr, told: dict[str, Any], frequency: Int64
-    ) -> Calibration:
+    def _calibrate(self, base: Model, classifiers: Classifiers, judges: Judges, frequency: Int64) -> Calibration:
+        X, Y, told = judges.X, judges.Y, judges.told
         found = asked(base, X, self.candidates, told, threads=self.threads)
         q = classifiers.score(as_features(self._seen(base, X, told)), found.labels, threads=self.threads)
         return Calibration.learn(
@@ -309,9 +292,3 @@ class Reranked(Model):
         model = cls(**params)
         model._base, model._classifiers, model._calibration = base, classifiers, calibration
         return model
-
-
-def _take(matrix: Csr, rows: Int64) -> Csr:
-    """Some rows, in the form kernels want."""
-    part = for_scipy(matrix)[rows]
-    return assemble(part.data, part.indices.astype(np.int32, copy=False), part.indptr.astype(np.int64), part.shape)
