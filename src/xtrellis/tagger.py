@@ -234,7 +234,8 @@ class Tagger(Storable):
         if not hasattr(self.model, "explain"):
             raise InputError(f"{type(self.model).__name__} cannot explain its answers")
         known = self.label_counts if self.n_rows else None
-        explanation = self.model.explain(vectorizer.transform_one(text), number_of, label_counts=known)
+        told = {"texts": [text]} if self.model.reads_texts else {}
+        explanation = self.model.explain(vectorizer.transform_one(text), number_of, label_counts=known, **told)
         spans = vectorizer.explain(text)
         return ExplainedTag.of(text, label, explanation, spans, names, vectorizer.feature_names)
 

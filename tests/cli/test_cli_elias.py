@@ -1,7 +1,8 @@
-"""The preset `elias` from the command line: training, going on between its stages, learning curves."""
+"""The preset `elias` from the command line: training, going on between its stages, learning curves, explanations."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,20 @@ def test_a_stopped_training_goes_on(run: Run, train_file: Path, tmp_path: Path) 
     assert "training takes about" in err
     read = [{file.name: file.read_bytes() for file in (tmp_path / name).iterdir()} for name in ("m", "whole")]
     assert read[0] == read[1]
+    _explains(run, tmp_path / "m")
     plot = tmp_path / "curves.svg"
     assert run("inspect", tmp_path / "m", "--plot", plot).code == 0
     assert "train" in plot.read_text()
+
+
+def _explains(run: Run, model: Path) -> None:
+    code, out, err = run("tag", model, "violin piano concert apple", "-k", "1", "--explain")
+    assert (code, err) == (0, "")
+    assert "music  number 1 of 36 labels found" in out
+    assert "of the edge to it" in out
+    assert "violin +" in out.split("of the edge to it")[1]
+    code, out, _ = run("tag", model, "violin piano concert apple", "-k", "1", "--explain", "--json")
+    (tag,) = json.loads(out)["tags"]
+    assert tag["explanation"]["score"] == pytest.approx(tag["score"], rel=1e-5)
+    words = {word["text"]: word["push"] for word in tag["explanation"]["words"]}
+    assert words["violin"] > words["apple"]

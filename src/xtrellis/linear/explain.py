@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..arrays import as_features, assemble
+from ..checks import integer
 from ..errors import InputError
 from ..index import LabelTree
 from ..types import Csr, Int64
@@ -93,6 +94,14 @@ def as_row(x: Any, *, n_features: int | None) -> Csr:
     if row.shape[0] != 1:
         raise InputError(f"x must be one row; got {row.shape[0]}")
     return row
+
+
+def asked_about(label: Any, label_counts: Any, n_labels: int) -> tuple[int, Int64 | None]:
+    """The number of a label and the labels' frequencies (or None), as `explain` of every model wants them."""
+    integer(at_least=0, at_most=n_labels - 1)("label", label)
+    if label_counts is not None and np.shape(label_counts) != (n_labels,):
+        raise InputError(f"label_counts must be {n_labels} numbers; got shape {np.shape(label_counts)}")
+    return int(label), None if label_counts is None else np.asarray(label_counts)
 
 
 # ── the sums ────────────────────────────────────────────────────────────────────────────────────────────────────────

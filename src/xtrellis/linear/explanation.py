@@ -31,12 +31,14 @@ class Step:
     n_labels: int  # how many there are below it
     bias: float
     pushes: tuple[Push, ...]  # strongest first
-    margin: float  # bias + contributions
+    margin: float  # bias + contributions + vector
     log_score: float  # of this step alone
-    path_log_score: float  # of all steps so far: search ranks by it
+    path_log_score: float  # of all steps so far, and the edges between them: search ranks by it
     kept: bool  # search gets here with the model's beam
     rank: int | None  # 1 is best: a node among those of its level, a label among all found; None: never looked at
     rivals: int  # how many were ranked, this one included; 0 if none was
+    edge_log_score: float | None = None  # of the learned edge that leads here; None where edges have no scores
+    vector: float | None = None  # what an encoder's vector added as a whole; None if it is shared out among features
 
     @property
     def score(self) -> float:
@@ -44,8 +46,13 @@ class Step:
         return math.exp(self.log_score)
 
     @property
+    def edge_score(self) -> float | None:
+        """Of the edge that leads here, between 0 and 1."""
+        return None if self.edge_log_score is None else math.exp(self.edge_log_score)
+
+    @property
     def path_score(self) -> float:
-        """The product of the scores of all steps so far."""
+        """The product of the scores of all steps so far, and of the edges between them."""
         return math.exp(self.path_log_score)
 
     def to_dict(self, label_names: Names | None = None, feature_names: Names | None = None) -> dict[str, Any]:
@@ -56,18 +63,20 @@ class Step:
             "n_labels": self.n_labels,
             "margin": self.margin,
             "score": self.score,
+            **({} if self.edge_score is None else {"edge_score": self.edge_score}),
             "path_score": self.path_score,
             "kept": self.kept,
             "rank": self.rank,
             "rivals": self.rivals,
             "bias": self.bias,
+            **({} if self.vector is None else {"vector": self.vector}),
             "features": [{**push._asdict(), **_name(push.feature, feature_names)} for push in self.pushes],
         }
 
 
 @dataclass(frozen=True)
 class Path:
-    """One way from the root to the label; a label may sit in several leaves, and a model may have several trees."""
+    """One way from the root to the label; there may be several, since labels sit in several places and trees."""
 
     tree: int
     steps: tuple[Step, ...]
@@ -106,10 +115,11 @@ class Opinion:
     base_score: float  # p: what the model below answers
     bias: float
     pushes: tuple[Push, ...]  # strongest first
-    margin: float  # bias + contributions
+    margin: float  # bias + contributions + vector
     score: float  # q: of the ranker alone
     probability: float | None  # T: how often candidates with such scores are right; None without calibration
     among: bool  # the label is one of the candidates; if not, the ranker is not asked
+    vector: float | None = None  # as in a Step
 
     def to_dict(self, feature_names: Names | None = None) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -120,6 +130,7 @@ class Opinion:
             "probability": self.probability,
             "among_candidates": self.among,
             "bias": self.bias,
+            **({} if self.vector is None else {"vector": self.vector}),
             "features": [{**push._asdict(), **_name(push.feature, feature_names)} for push in self.pushes],
         }
 
@@ -140,6 +151,8 @@ class Explanation:
     merge: str = "max"  # of several reached paths in one tree, the best counts, or their mean
     opinion: Opinion | None = None  # of a ranker; score, rank and n_found are then what came out in the end
     members: tuple[Explanation, ...] = ()  # of an ensemble; there are no paths then but theirs
+    shortlist: int | None = None  # of an index that asks only so many of the labels that the beam leads to
+    more_paths: int = 0  # weaker ones that are left out of `paths`
 
     @property
     def reached(self) -> bool:
@@ -190,6 +203,8 @@ class Explanation:
     def to_dict(self, label_names: Names | None = None, feature_names: Names | None = None) -> dict[str, Any]:
         """Plain data for JSON; with names, each id is followed by its name."""
         more: dict[str, Any] = {}
+        if self.shortlist is not None:
+            more |= {"shortlist": self.shortlist, "more_paths": self.more_paths}
         if self.opinion is not None:
             more["opinion"] = self.opinion.to_dict(feature_names)
         if self.members:

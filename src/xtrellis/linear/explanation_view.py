@@ -15,6 +15,7 @@ BAR = 16  # characters of the longest bar
 NAME = 40  # of the longest name of a feature
 LEFT = 10  # columns of the score in the headline
 GAP = "   "
+VECTOR = "the encoder's vector"
 
 
 class View:
@@ -59,10 +60,13 @@ class View:
             return f"number {it.rank:,} of {it.n_found:,} labels found"
         if it.members:
             return f"not found by any member; it would score {it.open_score:.2g}"
+        if not it.paths:
+            return "not found: no cluster leads to it"
         step = it.deciding[0].steps[it.deciding[0].lost_at or 0]
+        lost = ("its cluster", "beam", it.beam) if step.node is not None else ("it", "shortlist", it.shortlist)
         return (
-            f"not found: its cluster came in as number {step.rank:,} of {step.rivals:,}, the beam keeps {it.beam:,}; "
-            f"it would score {it.open_score:.2g}"
+            f"not found: {lost[0]} came in as number {step.rank:,} of {step.rivals:,}, the {lost[1]} keeps "
+            f"{lost[2]:,}; it would score {it.open_score:.2g}"
         )
 
     def body(self, width: int) -> Iterator[Text]:
@@ -75,11 +79,15 @@ class View:
             for depth, step in enumerate(path.steps):
                 left = LEFT + 2 * depth
                 yield _indented(self._title(step, width - left), left)
+                if step.edge_score is not None and path is not paths[0]:
+                    continue  # the label's classifier is the same whichever cluster leads to it
                 lines = self._packed(step, width - left - 2) if self.compact else self._bars(step)
                 for line in lines:
                     yield _indented(line, left + 2)
-        if len(paths) < len(it.paths):
-            yield Text(f"{' ' * LEFT}({len(it.paths) - len(paths)} more places in the tree)", style=QUIET)
+        left_out = len(it.paths) - len(paths) + it.more_paths
+        if left_out:
+            where = "places in the tree" if it.shortlist is None else "clusters that lead to it"
+            yield Text(f"{' ' * LEFT}({left_out:,} more {where})", style=QUIET)
         for i, member in enumerate(it.members):
             inner = View(member, self.label_names, self.feature_names, top=self.top, compact=self.compact)
             which = f"member {i + 1} of {len(it.members)}: {member.score:.4f}, {inner.verdict()}"
@@ -111,8 +119,11 @@ class View:
         return f"feature {number}" if self.feature_names is None else self.feature_names[number]
 
     def _which(self, path: Path) -> str:
-        """`tree 2 of 3, place 1 of 2`."""
+        """`tree 2 of 3, place 1 of 2`; `cluster 1 of 7`."""
         it = self.explanation
+        if it.shortlist is not None:
+            which = next(i for i, other in enumerate(it.paths) if other is path) + 1
+            return f"cluster {which} of {len(it.paths) + it.more_paths:,}" + ("" if path.reached else " (not reached)")
         places = [other for other in it.paths if other.tree == path.tree]
         words = [f"tree {path.tree + 1} of {it.n_trees}"] if it.n_trees > 1 else []
         if len(places) > 1:
@@ -129,6 +140,10 @@ class View:
                 end.append(f"  {step.rank:,} of {step.rivals:,}", style=QUIET)
             else:
                 end.append(f"  {step.rank:,} of {step.rivals:,}: beyond the beam", style=ODD)
+        elif step.edge_score is not None:
+            end.append(f" × {step.edge_score:.3f} of the edge to it", style=QUIET)
+            if step.rank is not None and not step.kept:
+                end.append(f"  {step.rank:,} of {step.rivals:,}: beyond the shortlist", style=ODD)
         mark = Text("└ ", style=QUIET)
         if step.node is None:
             return Text.assemble(mark, (self.label(step.labels[0]), "bold"), end)
@@ -148,6 +163,8 @@ class View:
             for push in shown
         ]
         parts += [Text(f"{len(rest)} more {_sum(rest):+.2f}", style=QUIET)] if rest else []
+        if step.vector is not None:
+            parts.append(Text.assemble(f"{VECTOR} ", (f"{step.vector:+.2f}", _colour(step.vector))))
         parts.append(Text(f"bias {step.bias:+.2f}", style=QUIET))
         line = parts[0]
         for part in parts[1:]:
@@ -164,6 +181,8 @@ class View:
         rows = [
             (self.feature(push.feature), push.contribution, f"{push.value:.3g} × {push.weight:.3g}") for push in shown
         ]
+        if step.vector is not None:
+            rows.append((VECTOR, step.vector, ""))
         first_quiet = len(rows)
         rows += [(f"{len(rest)} more", _sum(rest), "")] if rest else []
         rows.append(("bias", step.bias, ""))

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..arrays import as_features, as_labels, as_pairs, as_rows
 from ..checks import choice, flag, integer, number, part, size
 from ..config import param, same
@@ -23,7 +21,7 @@ from ..types import Csr, TopK
 from .copies import CopiesReport, copies_report
 from .ensemble import search
 from .estimate import Estimate, estimate
-from .explain import explain
+from .explain import asked_about, explain
 from .explanation import Explanation
 from .fitting import fit_trees
 from .overlapping import read_round
@@ -234,11 +232,8 @@ class LinearTree(Model):
         `label_counts` (rows a label in training) only helps to choose the labels that stand for a cluster.
         """
         trees = self.trees
-        integer(at_least=0, at_most=self.n_labels - 1)("label", label)
-        if label_counts is not None and np.shape(label_counts) != (self.n_labels,):
-            raise InputError(f"label_counts must be {self.n_labels} numbers; got shape {np.shape(label_counts)}")
-        counts = None if label_counts is None else np.asarray(label_counts)
-        return explain(trees, x, int(label), beam=self.beam, search=self.search, label_counts=counts)
+        label, counts = asked_about(label, label_counts, self.n_labels)
+        return explain(trees, x, label, beam=self.beam, search=self.search, label_counts=counts)
 
     def copies(self, dataset: Dataset, *, X: Any = None, tree: int = 0, **options: Any) -> CopiesReport:
         """Which rows of `dataset` each place of a label wins (`linear.copies_report` has the options).

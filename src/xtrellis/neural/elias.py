@@ -18,6 +18,8 @@ from ..arrays import as_pairs
 from ..checks import flag, integer, n_bytes, number, size, size_text
 from ..config import param
 from ..errors import StoreError, TrainingError
+from ..linear import Explanation
+from ..linear.explain import asked_about
 from ..model import check_k
 from ..store import State
 from ..types import Array, Csr, TopK
@@ -26,6 +28,7 @@ from .elias_graph import Graph
 from .elias_network import NEVER, EliasNetwork
 from .elias_task import EliasTask, Settings
 from .encoded import EncodedModel
+from .explaining import explain_elias
 from .extra import device_of
 from .given import as_scores, path_logs, products, sigmoid
 from .rows import door, inputs_of, split
@@ -199,6 +202,18 @@ class Elias(EncodedModel):
         wanted = as_pairs(labels, n_rows=len(vectors), n_labels=network.n_labels)
         logits = products(vectors, network.labels, wanted, threads=self.threads)
         return as_scores(sigmoid(logits) * np.exp(path_logs(network, vectors, wanted)), wanted)
+
+    def explain(
+        self, x: Any, label: int, *, texts: Sequence[str] | None = None, label_counts: Any = None
+    ) -> Explanation:
+        """Why row `x` gets label number `label`, or why not: its best clusters, feature by feature.
+
+        `texts` is a list of the row's text, for an encoder that reads it. `label_counts` as in LinearTree.
+        """
+        network = self.network
+        label, counts = asked_about(label, label_counts, network.n_labels)
+        reading = self.reading(x, texts=texts)
+        return explain_elias(network, reading, label, counts, beam=self.beam, shortlist=self.shortlist)
 
     def prune(self, *, least: float = 0.01, top: int | None = None) -> Self:
         """Drop edges with a lower score than `least`, and all but the `top` best of each cluster; returns the model.

@@ -11,14 +11,16 @@ import numpy as np
 from ..checks import integer, number, part, text
 from ..config import param
 from ..errors import InputError, TrainingError
+from ..linear.explain import as_row
 from ..model import Model
 from ..store import State
 from ..types import Array, Csr, Float32, Int32
 from .curves import from_array, to_array
-from .encoder import BagEncoder, Encoder
+from .encoder import BagEncoder, Encoder, Inputs
 from .extra import import_torch
 from .processes import n_processes
-from .rows import encoded, split
+from .reading import Reading
+from .rows import checked_texts, encoded, split
 from .training import Curves, Loop
 
 FREE = ("threads", "device", "memory_limit")  # parameters that may change between a stop and going on
@@ -75,6 +77,17 @@ class EncodedModel(Model):
         """The rows as vectors, n × width of the encoder; the last entry of each is 1."""
         self._require_fitted()
         return encoded(self.encoder, self._weights, X, texts, threads=self.threads, device=self.device)
+
+    def reading(self, x: Any, *, texts: Sequence[str] | None = None) -> Reading:
+        """One row (and its text, in a list, if the encoder reads it) with its vector, for explanations."""
+        self._require_fitted()
+        n_features = self.encoder.n_features(self._weights)
+        if n_features is None:
+            inputs = Inputs(texts=checked_texts(self.encoder, texts, 1))
+        else:
+            inputs = Inputs(X=as_row(x, n_features=n_features))
+        vectors = self.encoder.encode(self._weights, inputs, threads=self.threads, device=self.device)
+        return Reading(self.encoder, self._weights, inputs, vectors[0])
 
     def unseen_rows(self, Y: Csr) -> Int32:
         """The rows that choose the epoch."""

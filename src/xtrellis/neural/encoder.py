@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._native import neural as native
 from ..arrays import Rows
@@ -102,6 +103,16 @@ class Encoder(Configured):
     def n_features(self, weights: Mapping[str, Array]) -> int | None:
         """Columns that X must have; None if the encoder does not read it."""
 
+    def contributions(
+        self, weights: Mapping[str, Array], inputs: Inputs, W: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """What a row's features add to the products of its vector with each row of W: constants, and entries × len(W).
+
+        Constant and column add up to the product; entries are those of `inputs.X`, one row. None from an encoder whose
+        vector is no sum over features.
+        """
+        return None
+
     def files(self) -> dict[str, Array]:
         """What `encode` needs beside the weights, as bytes; the model keeps it with them."""
         return {}
@@ -147,6 +158,25 @@ class BagEncoder(Encoder):
         out += np.maximum(bent, 0, out=bent)
         out[:, -1] = 1
         return out
+
+    def contributions(
+        self, weights: Mapping[str, Array], inputs: Inputs, W: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Exact: which units of the residual block are active is a matter of the row, and then all is linear.
+
+        With h = Σ xᵢ Eᵢ and a = [R·h + c > 0], w·φ = w'·h + (a∘w')·(R·h + c) + w_last, where w' is w without its last
+        entry, which meets the constant 1. So feature i adds xᵢ Eᵢ·(w' + Rᵀ(a∘w')). O(dim² + entries · dim) a row of W.
+        """
+        X = inputs.X
+        if X is None or X.shape[0] != 1:
+            raise TypeError("a BagEncoder reads X, and one row of it here")
+        features, mix, bias = weights["features"], weights["mix"], weights["bias"]
+        terms = unit_values(X).astype(np.float64)[:, None] * features[X.indices]  # xᵢ Eᵢ
+        active = mix @ terms.sum(axis=0) + bias > 0
+        inner = W.copy()
+        inner[:, -1] = 0
+        bent = inner * active
+        return W[:, -1] + bent @ bias, terms @ (inner + bent @ mix).T
 
     def check(self, weights: Mapping[str, Array]) -> None:
         shapes = {"features": (len(weights.get("features", ())), self.dim), "mix": (self.dim,) * 2, "bias": (self.dim,)}

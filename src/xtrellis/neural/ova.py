@@ -10,10 +10,13 @@ import numpy as np
 
 from ..arrays import as_pairs
 from ..errors import NotFittedError, StoreError
+from ..linear import Explanation
+from ..linear.explain import asked_about
 from ..model import check_k
 from ..store import State
 from ..types import Csr, Float32, TopK
 from .encoded import EncodedModel
+from .explaining import explain_all
 from .extra import device_of
 from .given import as_scores, products, sigmoid
 from .network import exact
@@ -87,6 +90,14 @@ class EncoderOvA(EncodedModel):
         W, vectors = self.label_weights, self.embed(X, texts=texts)
         wanted = as_pairs(labels, n_rows=len(vectors), n_labels=len(W))
         return as_scores(sigmoid(products(vectors, W, wanted, threads=self.threads)), wanted)
+
+    def explain(
+        self, x: Any, label: int, *, texts: Sequence[str] | None = None, label_counts: Any = None
+    ) -> Explanation:
+        """Why row `x` gets label number `label`: its margin, feature by feature; arguments as in Elias."""
+        W = self.label_weights
+        label, _ = asked_about(label, label_counts, len(W))
+        return explain_all(W, self.reading(x, texts=texts), label)
 
     def to_state(self) -> State:
         """For the store."""

@@ -23,7 +23,8 @@ from ..checks import choice, integer, n_bytes, number, part, size, size_text
 from ..config import param
 from ..errors import StoreError, TrainingError
 from ..features import concatenate_features
-from ..linear import Estimate, LinearTree
+from ..linear import Estimate, Explanation, LinearTree
+from ..linear.explain import as_row
 from ..linear.stages import Stages
 from ..model import check_k
 from ..store import State
@@ -34,6 +35,7 @@ from .encoded import EncodedModel
 from .extra import device_of
 from .ova import ova_settings
 from .ova_task import LOSSES, OvATask
+from .reading import folded
 from .rows import checked_texts, door, inputs_of, split
 from .training import Loop
 
@@ -175,11 +177,14 @@ class XTransformer(EncodedModel):
                 f"{self.memory_limit!r}; a smaller dim of the encoder or fewer features take less"
             )
 
+    @property
+    def n_features(self) -> int:
+        """Columns of X; those of the tree's rows that are no vectors."""
+        return self.fitted_tree.trees[0].n_features - self.encoder.width + 1
+
     def features(self, X: Any, *, texts: Sequence[str] | None = None) -> Csr:
         """What the tree reads: the rows' features at length 1, their vectors at length `vector_weight`."""
-        tree = self.fitted_tree
-        n_features = tree.trees[0].n_features - self.encoder.width + 1
-        rows = as_rows(X, n_features=n_features)
+        rows = as_rows(X, n_features=self.n_features)
         checked_texts(self.encoder, texts, rows.shape[0])
         X = sp.csr_array((rows.data, rows.indices, rows.indptr), shape=rows.shape)
         return self._beside(X, self.embed(X, texts=texts))
@@ -199,6 +204,20 @@ class XTransformer(EncodedModel):
         tree = self._asked()
         rows = self.features(X, texts=texts)
         return tree.score(rows, for_scipy(as_pairs(labels, n_rows=int(rows.shape[0]), n_labels=self.n_labels)))
+
+    def explain(
+        self, x: Any, label: int, *, texts: Sequence[str] | None = None, label_counts: Any = None
+    ) -> Explanation:
+        """Why row `x` gets label number `label`, or why not: the tree's explanation, in features alone.
+
+        What entries of the vector added counts for the features that they come from, or as a whole if it cannot be
+        told. Arguments as in Elias.
+        """
+        tree, n_features = self.fitted_tree, self.n_features
+        row = as_row(x, n_features=n_features)
+        reading = self.reading(row, texts=texts)
+        why = tree.explain(self._beside(row, reading.vector[None]), label, label_counts=label_counts)
+        return folded(why, reading, first=n_features)
 
     def _asked(self) -> LinearTree:
         tree = self.fitted_tree

@@ -208,9 +208,13 @@ class Ensemble(Model):
             total += self._worth(i, pool, scores, None if able else missing)
         return pool, total / len(members)
 
-    def explain(self, x: Any, label: int, *, label_counts: Any = None) -> Explanation:
-        """Why row `x` gets label number `label`, or why not: the explanation of every member."""
-        return explain_ensemble(self, x, label, label_counts)
+    def explain(self, x: Any, label: int, *, texts: Any = None, label_counts: Any = None) -> Explanation:
+        """Why row `x` gets label number `label`, or why not: the explanation of every member.
+
+        `texts` is a list of the row's text, for members that read it.
+        """
+        check_texts(texts, 1)
+        return explain_ensemble(self, x, label, rows_of(texts, np.arange(1)), label_counts)
 
     def _worth(self, i: int, pool: Pool, scores: Array, unknown: Array | None) -> Array:
         """What a member's scores count; nothing where it is not known."""

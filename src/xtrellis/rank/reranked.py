@@ -197,7 +197,7 @@ class Reranked(Model):
             found = asked(base, X, self.candidates, told, threads=self.threads)
             if found.n_labels != Y.shape[1]:
                 raise InputError(f"the base knows {found.n_labels} labels; Y has {Y.shape[1]}")
-            seen = as_features(self._seen(base, X, told))
+            seen = as_features(self.seen(base, X, told))
             return self.ranker.train(seen, Y, found, seed=self.seed, threads=self.threads)
 
         return given.stages.made(f"{name}ranker", Classifiers, make)
@@ -212,7 +212,7 @@ class Reranked(Model):
     def _calibrate(self, base: Model, classifiers: Classifiers, judges: Judges, frequency: Int64) -> Calibration:
         X, Y, told = judges.X, judges.Y, judges.told
         found = asked(base, X, self.candidates, told, threads=self.threads)
-        q = classifiers.score(as_features(self._seen(base, X, told)), found.labels, threads=self.threads)
+        q = classifiers.score(as_features(self.seen(base, X, told)), found.labels, threads=self.threads)
         return Calibration.learn(
             found.scores, q, found.labels, Y, frequency,
             max_leaves=self.max_leaves, min_leaf=self.min_leaf, seed=self.seed,
@@ -226,17 +226,21 @@ class Reranked(Model):
         labels, p = np.ascontiguousarray(found.labels), np.ascontiguousarray(found.scores)
         return best(labels, self._combine(rows, labels, p), k, found.n_labels, threads=self.threads)
 
-    def _seen(self, base: Model, X: Any, told: dict[str, Any]) -> Any:
+    def seen(self, base: Model, X: Any, told: dict[str, Any]) -> Any:
         """What the ranker sees of rows: X, and the base's vectors if it has some ([bow/‖bow‖, φ/‖φ‖], eq. 16)."""
-        if self.vector_weight == 0 or not hasattr(base, "embed"):
+        if not self.sees_vectors(base):
             return X
         vectors = with_threads(base, self.threads).embed(X, **(told if base.reads_texts else {}))  # type: ignore[attr-defined]
         return concatenate_features(X, vectors, weights=(1.0, self.vector_weight))
 
+    def sees_vectors(self, base: Model) -> bool:
+        """True if the ranker sees more of a row than its features."""
+        return self.vector_weight != 0 and hasattr(base, "embed")
+
     def _rows(self, X: Any, texts: Any) -> tuple[Rows, dict[str, Any]]:
         """What the ranker sees of rows to predict for, and their texts for the base."""
         told = rows_of(texts, np.arange(len(texts) if texts is not None else 0))
-        return as_rows(self._seen(self.fitted_base, X, told), n_features=self.classifiers.n_features), told
+        return as_rows(self.seen(self.fitted_base, X, told), n_features=self.classifiers.n_features), told
 
     def ranker_scores(self, X: Any, labels: Int32, *, texts: Any = None) -> Float32:
         """The second opinion alone: n × c scores of candidates (-1 for none)."""
@@ -257,9 +261,12 @@ class Reranked(Model):
         scores = self._combine(rows, wide, p)
         return for_scipy(assemble(scores[place], wanted.indices, wanted.indptr, wanted.shape))
 
-    def explain(self, x: Any, label: int, *, label_counts: Any = None) -> Explanation:
-        """Why row `x` gets label number `label`, or why not: the base's explanation and what the ranker added to it."""
-        return explain_reranked(self, x, label, label_counts)
+    def explain(self, x: Any, label: int, *, texts: Any = None, label_counts: Any = None) -> Explanation:
+        """Why row `x` gets label number `label`, or why not: the base's explanation and what the ranker added to it.
+
+        `texts` is a list of the row's text, for a base that reads it.
+        """
+        return explain_reranked(self, x, label, rows_of(texts, np.arange(1)), label_counts)
 
     def _combine(self, X: Any, labels: Int32, p: Float32) -> Float32:
         q = self.classifiers.score(X, labels, threads=self.threads)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 from importlib.util import find_spec
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from rich.console import Console
 
 import xtrellis as xt
 from xtrellis.neural import Elias, EncoderOvA, TransformerEncoder
@@ -80,6 +82,11 @@ def test_trained_saved_and_loaded(small, data, tmp_path):
     shutil.rmtree(small)  # the model has all that it needs
     again = xt.load(tmp_path / "m")
     np.testing.assert_allclose(again.predict(X, k=2, texts=texts).scores, top.scores, atol=1e-5)
+    _told_as_a_whole(again, X[[0]], texts[:1])
+    ranked = xt.Reranked(calibrate=False, candidates=4).fit(X, Y, texts=texts, fitted_base=again)
+    _told_as_a_whole(ranked, X[[0]], texts[:1])
+    with pytest.raises(xt.InputError, match="texts"):
+        again.explain(X[[0]], 0)
     with pytest.raises(xt.InputError, match="texts"):
         again.predict(X)
     with pytest.raises(xt.InputError, match="each row needs one"):
@@ -107,6 +114,10 @@ def test_a_tagger_hands_its_texts_on(small, data):
     one, many = tagger.tag(texts[0], k=3), tagger.tag_many(texts[:2], k=3)[0]
     assert [tag.label for tag in one] == [tag.label for tag in many]
     np.testing.assert_allclose([tag.score for tag in one], [tag.score for tag in many], atol=1e-5)
+    why = tagger.explain(texts[0], one[0].label)
+    assert why.score == pytest.approx(one[0].score, abs=1e-5)
+    assert why.explanation.rank == 1
+    assert all(word.push == 0 for word in why.words)  # of this encoder nobody can tell word by word
 
 
 def test_threads_and_checkpointing_change_nothing(small, data):
@@ -146,8 +157,43 @@ def test_an_xtransformer_of_texts(small, data, tmp_path):
     model.save(tmp_path / "m")
     again = xt.load(tmp_path / "m")
     np.testing.assert_allclose(again.predict(X, k=2, texts=texts).scores, top.scores, atol=1e-5)
+    _told_as_a_whole(again, X[[0]], texts[:1])
     with pytest.raises(xt.InputError, match="reads texts"):
         again.predict(X)
     together = xt.Ensemble.of([again, xt.preset("xr-linear").fit(X, Y)], candidates=2)
     assert together.reads_texts
+    why = together.explain(X[[0]], 0, texts=texts[:1])
+    assert [member.paths[0].steps[0].vector is None for member in why.members] == [False, True]
+    with pytest.raises(xt.InputError, match="one text for each row"):
+        together.explain(X[[0]], 0, texts=texts[:2])
     assert xt.evaluate(Y, together.predict(X, k=2, texts=texts), metrics=["P@1"])["P@1"] > 80
+
+
+def _told_as_a_whole(model, x, texts):
+    """Words have what they did as features; the vector stands beside them, and all together are the margin."""
+    (label, score), *_ = next(iter(model.predict(x, k=2, texts=texts)))
+    why = model.explain(x, label, texts=texts)
+    assert why.rank == 1
+    assert why.score == pytest.approx(score, abs=1e-5)
+    parts = [*why.paths[0].steps, *([why.opinion] if why.opinion else [])]
+    for part in parts:
+        contributions = sum(push.contribution for push in part.pushes)
+        assert part.vector is not None
+        assert part.margin == pytest.approx(part.bias + part.vector + contributions, abs=1e-4)
+        assert {push.feature for push in part.pushes} <= set(x.indices.tolist())
+    assert parts[-1].vector != 0
+    network = getattr(model, "network", None)
+    if network is not None:
+        phi = model.embed(x, texts=texts)[0]
+        assert parts[-1].margin == pytest.approx(network.labels[label] @ phi, abs=1e-4)
+        assert parts[-1].bias == pytest.approx(network.labels[label, -1])
+    if why.opinion is not None:
+        vector = xt.concatenate_features(x, model.fitted_base.embed(x, texts=texts))
+        classifiers = model.classifiers
+        span = slice(classifiers.offsets[label], classifiers.offsets[label + 1])
+        product = vector.toarray()[0, classifiers.features[span]] @ classifiers.weights[span]
+        assert why.opinion.margin == pytest.approx(product + classifiers.biases[label], abs=1e-4)
+    stream = io.StringIO()
+    Console(file=stream, width=100, highlight=False).print(why.render())
+    assert stream.getvalue().count("the encoder's vector ") == len(parts) + sum(len(p.steps) - 1 for p in why.paths[1:])
+    assert why.to_dict()["paths"][0]["steps"][0]["vector"] == parts[0].vector

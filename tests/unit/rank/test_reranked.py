@@ -10,7 +10,6 @@ import scipy.sparse as sp
 
 import xtrellis as xt
 from xtrellis.arrays import as_features, as_labels
-from xtrellis.errors import InputError
 from xtrellis.rank.calibration import Calibration
 from xtrellis.rank.classifiers import Classifiers
 from xtrellis.store import State
@@ -207,5 +206,5 @@ def test_the_ranker_sees_the_bases_vectors(data, tmp_path):
     np.testing.assert_array_equal(xt.load(tmp_path / "m").predict(X, 3).labels, top.labels)
     words = xt.Reranked(calibrate=False, vector_weight=0.0, threads=1).fit(X, Y, fitted_base=base)
     assert words.classifiers.n_features == X.shape[1]
-    with pytest.raises(InputError, match="Elias cannot explain"):
-        model.explain(X[[0]], 0)
+    label, score = next(iter(model.predict(X[[0]], 1)))[0]
+    assert model.explain(X[[0]], label).score == pytest.approx(score, rel=1e-6)
