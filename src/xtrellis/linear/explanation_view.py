@@ -63,6 +63,8 @@ class View:
         if not it.paths:
             return "not found: no cluster leads to it"
         step = it.deciding[0].steps[it.deciding[0].lost_at or 0]
+        if step.rank is None:  # of a damaged model
+            return "not found: it has no score"
         lost = ("its cluster", "beam", it.beam) if step.node is not None else ("it", "shortlist", it.shortlist)
         return (
             f"not found: {lost[0]} came in as number {step.rank:,} of {step.rivals:,}, the {lost[1]} keeps "

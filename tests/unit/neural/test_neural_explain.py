@@ -279,12 +279,14 @@ def test_a_tree_on_vectors_is_told_in_features(data: Any, xtransformer: xt.XTran
     assert xt.load(tmp_path / "m").explain(X[[3]], label) == why
 
 
-@pytest.mark.parametrize("weight", [0.7, 0.0])
-def test_a_ranker_on_vectors_is_told_in_features(data: Any, elias: Elias, weight: float, tmp_path: Any) -> None:
-    X, Y = data.X, data.Y
-    model = xt.Reranked(candidates=10, calibrate=False, vector_weight=weight, threads=1).fit(X, Y, fitted_base=elias)
+@pytest.mark.parametrize(("name", "weight"), [("elias", 0.7), ("elias", 0.0), ("xtransformer", 0.7)])
+def test_a_ranker_on_vectors_is_told_in_features(
+    data: Any, name: str, weight: float, tmp_path: Any, request: pytest.FixtureRequest
+) -> None:
+    X, Y, base = data.X, data.Y, request.getfixturevalue(name)
+    model = xt.Reranked(candidates=10, calibrate=False, vector_weight=weight, threads=1).fit(X, Y, fitted_base=base)
     top = model.predict(X[[4]], k=10)
-    seen = xt.concatenate_features(X[[4]], elias.embed(X[[4]]), weights=(1, weight)) if weight else X[[4]]
+    seen = xt.concatenate_features(X[[4]], base.embed(X[[4]]), weights=(1, weight)) if weight else X[[4]]
     weights = np.zeros((model.classifiers.n_labels, model.classifiers.n_features))
     offsets = model.classifiers.offsets
     for label in range(L):
@@ -294,14 +296,14 @@ def test_a_ranker_on_vectors_is_told_in_features(data: Any, elias: Elias, weight
         why = model.explain(X[[4]], label)
         assert (why.rank, why.n_found) == (place + 1, 10)
         assert why.score == pytest.approx(score, rel=1e-6)
-        assert why.paths == elias.explain(X[[4]], label).paths
+        assert why.paths == base.explain(X[[4]], label).paths
         assert why.opinion is not None
         assert why.opinion.vector is None
         expected = sp.csr_array(seen).toarray()[0] @ weights[label] + model.classifiers.biases[label]
         assert adds_up(why.opinion) == pytest.approx(expected, abs=1e-4)
         assert {push.feature for push in why.opinion.pushes} <= set(sp.csr_array(X[[4]]).indices.tolist())
         assert "ranker" in shown(why, compact=True)
-    lost = next(label for label in range(L) if label not in elias.predict(X[[4]], k=L).labels)
+    lost = next(label for label in range(L) if label not in base.predict(X[[4]], k=L).labels)
     assert "not found" in shown(model.explain(X[[4]], lost))
     model.save(tmp_path / "m")
     assert xt.load(tmp_path / "m").explain(X[[4]], label) == why
@@ -315,3 +317,16 @@ def test_an_ensemble_of_them(data: Any, elias: Elias, xtransformer: xt.XTransfor
     assert why.score == pytest.approx(score, rel=1e-6)
     assert why.members == (elias.explain(data.X[[5]], label), xtransformer.explain(data.X[[5]], label))
     assert "member 2 of 2" in shown(why)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_damaged_model_is_told_too(data: Any, elias: Elias, bad: float) -> None:
+    network, model = elias.network, Elias(clusters=8, **HOW)
+    model._weights, spoiled = elias._weights, np.full_like(network.clusters, bad)
+    for clusters, labels in ((spoiled, network.labels), (network.clusters, np.full_like(network.labels, bad))):
+        model._network = EliasNetwork(clusters, network.edge_ids, network.edge_logs, labels, network.scale)
+        for label in (0, 7):
+            assert shown(model.explain(data.X[[0]], label))
+    full = EncoderOvA(**HOW)
+    full._weights, full._labels = elias._weights, np.full_like(network.labels, bad)
+    assert shown(full.explain(data.X[[0]], 0))
