@@ -59,8 +59,7 @@ def measure(run: Run, bench: Bench) -> list[dict[str, Any]]:
 
 
 def _steps(data: Prepared, *, seed: int, threads: int | None) -> list[dict[str, Any]]:
-    """Stage 1; stage 2, ranker and calibration share one training on all rows, the calibration has one on fewer; the
-    two further members of the ensemble are trained once each, without the rows that calibrate them."""
+    """Stage 1; stage 2, ranker and calibration share one training; each further member of the ensemble has its own."""
     X, Y = data.train.X, data.train.Y
     one, two, ranked, calibrated, three = STEPS
     rows = [_trained(data, one, preset("elias", stages=1, seed=seed, threads=threads))]
@@ -74,7 +73,7 @@ def _steps(data: Prepared, *, seed: int, threads: int | None) -> list[dict[str, 
     rows.append({**_measured(data, ranked, plain), "by frequency": _opinions(data, plain)})
     rows.append({**_measured(data, calibrated, full), "seconds": round(seconds, 1)})
     began = time.perf_counter()
-    more = [preset("elias++", refit=False, seed=seed + SEEDS * i, threads=threads).fit(X, Y) for i in (1, 2)]
+    more = [preset("elias++", seed=seed + SEEDS * i, threads=threads).fit(X, Y) for i in (1, 2)]
     members = Ensemble.of([full, *more], threads=threads)
     seconds += time.perf_counter() - began
     return [*rows, {**_measured(data, three, members), "seconds": round(seconds, 1)}]

@@ -66,7 +66,7 @@ class Elias(EncodedModel):
     shortlist_weight: float = param(
         number(at_least=0), "weight of the loss that pulls labels into the shortlist (λ)", default=0.3
     )
-    epochs: int = param(integer(at_least=1), "passes over the rows at most, both stages together", default=20)
+    epochs: int = param(integer(at_least=1), "passes over the rows at most, both stages together", default=10)
     first_share: float = param(
         number(above=0, at_most=0.9), "share of the epochs that belong to the first of two stages", default=0.4
     )
@@ -76,6 +76,9 @@ class Elias(EncodedModel):
     accumulate: int = param(integer(at_least=1), "batches between two steps of the label classifiers", default=1)
     averaging: float = param(
         number(at_least=0, at_most=1), "from this share of a stage on, the mean of the weights counts", default=0.7
+    )
+    second_rate: float = param(
+        number(at_least=0, at_most=1), "share of the encoder's rate that it has in the second stage", default=0.3
     )
     relearn: bool = param(flag(), "label classifiers begin anew in the second stage", default=True)
     early_stopping: int | None = param(
@@ -174,7 +177,8 @@ class Elias(EncodedModel):
             shortlist_weight=self.shortlist_weight, dropout=self.dropout, batch=self._batch(n), epochs=self.epochs,
             first_epochs=min(first, self.epochs), learning_rate=self.learning_rate,
             encoder_rate=self.encoder_rate or self.encoder.usual_rate, decay=self.decay, accumulate=self.accumulate,
-            averaging=self.averaging, relearn=self.relearn, seed=self.seed, threads=self.threads,
+            averaging=self.averaging, relearn=self.relearn, second_rate=self.second_rate, seed=self.seed,
+            threads=self.threads,
         )  # fmt: skip
 
     def partition(self, X: Any, Y: Any, *, texts: Sequence[str] | None = None) -> Graph:

@@ -47,6 +47,7 @@ class Settings:
     accumulate: int
     averaging: float
     relearn: bool
+    second_rate: float
     seed: int
     threads: int | None
 
@@ -126,7 +127,8 @@ class EliasTask(EncoderTask):
         if learned:
             (by_value,) = torch.autograd.grad(edges, [values], torch.from_numpy(by_edge))
             gradients["edges"] = by_value.numpy()
-        self._step_encoder(batch, np.concatenate([part[1] for part in parts]), gradients, slowed)
+        share = how.second_rate if learned else 1.0
+        self._step_encoder(batch, np.concatenate([part[1] for part in parts]), gradients, slowed, share=share)
         for part in parts:
             pending.ids.append(part[2])
             pending.gradients.append(part[3])

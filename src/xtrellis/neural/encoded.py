@@ -31,7 +31,7 @@ class EncodedModel(Model):
 
     encoder: Encoder = param(part(Encoder), "turns rows into vectors", default=BagEncoder())
     dropout: float = param(
-        number(at_least=0, at_most=0.9), "share of a vector's entries set to 0 in training", default=0.4
+        number(at_least=0, at_most=0.9), "share of a vector's entries set to 0 in training", default=0.2
     )
     batch: int | None = param(
         integer(at_least=1, or_none=True), "rows in a batch; None: up to 512, fewer for small data", default=None

@@ -133,7 +133,9 @@ class BagEncoder(Encoder):
     usual_weight = 0.3  # it knows the training rows by heart: at full length a tree would trust it too much
 
     dim: int = param(integer(at_least=2), "length of the vectors", default=256)
-    keep: float = param(number(above=0, at_most=1), "probability that a feature of a training row is kept", default=0.8)
+    keep: float = param(
+        number(above=0, at_most=1), "probability that a feature of a training row is kept", default=0.95
+    )
 
     @property
     def width(self) -> int:

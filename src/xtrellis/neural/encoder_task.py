@@ -95,15 +95,15 @@ class EncoderTask:
             out[:, :-1] = kept / np.float32(keep)
         return out
 
-    def _step_encoder(self, batch: Any, by_leaf: Float32, gradients: Mapping[str, Float32], slowed: float) -> None:
-        """A step of the encoder and of all dense arrays that have a gradient."""
+    def _step_encoder(
+        self, batch: Any, by_leaf: Float32, gradients: Mapping[str, Float32], slowed: float, *, share: float = 1.0
+    ) -> None:
+        """A step of the encoder, at a share of its rate, and of all dense arrays that have a gradient."""
         how = self.common
-        self.coder.step(batch, np.ascontiguousarray(by_leaf), how.encoder_rate * slowed)
-        share = self.coder.dense_share
-        rates = {
-            name: slowed * (how.encoder_rate * share if name.startswith("encoder.") else how.learning_rate)
-            for name in gradients
-        }
+        rate = how.encoder_rate * share
+        self.coder.step(batch, np.ascontiguousarray(by_leaf), rate * slowed)
+        dense = rate * self.coder.dense_share
+        rates = {name: slowed * (dense if name.startswith("encoder.") else how.learning_rate) for name in gradients}
         self.dense.step(gradients, rates, threads=how.threads)
 
     def _dense_leaves(self, *, without: str = "") -> tuple[dict[str, Any], dict[str, Any]]:

@@ -65,6 +65,9 @@ class XTransformer(EncodedModel):
         default=None,
     )
     loss: str = param(choice(*LOSSES), "what the encoder minimises over all clusters", default="squared-hinge")
+    dropout: float = param(
+        number(at_least=0, at_most=0.9), "share of a vector's entries set to 0 in training", default=0.4
+    )
     epochs: int = param(integer(at_least=1), "passes of the encoder over the rows at most", default=10)
     learning_rate: float = param(
         number(above=0), "first step of the clusters' weights; falls to 0 over the epochs", default=0.02
