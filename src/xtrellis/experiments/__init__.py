@@ -15,7 +15,7 @@ from .data import Bench, Prepared
 from .results import Results
 
 # name -> module; imported when asked for, since some need heavy libraries
-EXPERIMENTS: dict[str, str] = {name: name for name in ("disentangle", "elias", "glas", "rank", "tradeoff")}
+EXPERIMENTS: dict[str, str] = {name: name for name in ("disentangle", "elias", "encoders", "glas", "rank", "tradeoff")}
 
 
 def experiment(name: str) -> Experiment:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from statistics import mean, stdev
+from statistics import mean
 from typing import Any
 
 import numpy as np
 
-from .figures import Figures, table
+from .figures import Figures, spread, table
 
 STEPS = ("stage 1", "stage 2", "+ ranker", "+ calibration", "× 3")
 OTHERS = ("encoder-ova", "xr-linear", "overlap", "glas")
@@ -50,8 +50,7 @@ def _with(rows: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
 
 
 def _number(rows: list[dict[str, Any]], name: str) -> str:
-    values = [row[name] for row in rows]
-    return f"{mean(values):.2f}" + (f" ± {stdev(values):.2f}" if len(values) > 1 else "") if values else "–"
+    return spread([row[name] for row in rows])
 
 
 def _steps(rows: list[dict[str, Any]]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import mean, stdev
 from typing import Any
 
 from ..errors import MissingExtraError
@@ -43,3 +44,10 @@ def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """A Markdown table: the first column to the left, numbers to the right."""
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
     return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+
+
+def spread(values: Sequence[float]) -> str:
+    """Mean ± standard deviation, or the one value that there is."""
+    if not values:
+        return "–"
+    return f"{mean(values):.2f}" + (f" ± {stdev(values):.2f}" if len(values) > 1 else "")

@@ -7,7 +7,7 @@ smaller than the paper's (1024 and 4096), which had data sets a hundred times as
 from __future__ import annotations
 
 from itertools import product
-from statistics import mean, stdev
+from statistics import mean
 from typing import Any
 
 from ..catalog import preset
@@ -15,7 +15,7 @@ from ..neural import Glas
 from ..neural.training import Curves
 from .base import Experiment, Run
 from .data import Bench
-from .figures import Figures, table
+from .figures import Figures, spread, table
 from .measure import quality
 
 METRICS = ("P@1", "P@3", "P@5", "nDCG@3", "nDCG@5", "PSP@1", "PSP@3", "PSP@5")
@@ -101,10 +101,7 @@ def _of(rows: list[dict[str, Any]], **wanted: Any) -> list[dict[str, Any]]:
 
 
 def _number(rows: list[dict[str, Any]], name: str) -> str:
-    values = [row[name] for row in rows]
-    if not values:
-        return "–"
-    return f"{mean(values):.2f}" + (f" ± {stdev(values):.2f}" if len(values) > 1 else "")
+    return spread([row[name] for row in rows])
 
 
 def _mean(rows: list[dict[str, Any]], name: str) -> float:

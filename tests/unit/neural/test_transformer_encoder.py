@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,19 +26,8 @@ TOPICS = [
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory):
-    """Its first layer alone: real words, quick to train."""
-    from safetensors.torch import load_file, save_file
-
-    folder = tmp_path_factory.mktemp("minilm")
-    config = json.loads((Path(MINILM) / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 1}))
-    weights = load_file(Path(MINILM) / "model.safetensors")
-    kept = {n: w for n, w in weights.items() if "encoder.layer." not in n or "encoder.layer.0." in n}
-    save_file(kept, folder / "model.safetensors", metadata={"format": "pt"})
-    for name in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt"):
-        (folder / name).write_bytes((Path(MINILM) / name).read_bytes())
-    return str(folder)
+def small(one_layer):
+    return one_layer
 
 
 @pytest.fixture(scope="module")
