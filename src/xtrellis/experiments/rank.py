@@ -12,7 +12,7 @@ from ..rank import Ensemble, Reranked
 from ..types import TopK
 from .base import Experiment, Run
 from .data import Bench
-from .figures import Figures, table
+from .figures import Figures, spread, table
 from .measure import quality
 
 METRICS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@5", "R@10", "R@100")
@@ -75,8 +75,11 @@ def measure(run: Run, bench: Bench) -> list[dict[str, Any]]:
 
 
 def page(rows: list[dict[str, Any]], figures: Figures) -> str:
-    """One table a data set and base: means over seeds."""
-    out = ["Every step is measured on test rows; training seconds include those of what a step builds on.\n"]
+    """One table a data set and base: mean ± standard deviation over seeds."""
+    out = [
+        "Every step is measured on test rows; training seconds include those of what a step builds on. Mean ± "
+        "standard deviation over seeds.\n"
+    ]
     for data, base in dict.fromkeys((row["data"], row["base"]) for row in rows):
         some = [row for row in rows if (row["data"], row["base"]) == (data, base)]
         seeds = len({row["seed"] for row in some})
@@ -84,8 +87,7 @@ def page(rows: list[dict[str, Any]], figures: Figures) -> str:
         lines = []
         for step in dict.fromkeys(row["step"] for row in some):
             mine = [row for row in some if row["step"] == step]
-            means = (sum(row[name] for row in mine) / len(mine) for name in SHOWN)
-            lines.append([step, *(f"{mean:.2f}" for mean in means)])
+            lines.append([step, *(spread([row[name] for row in mine]) for name in SHOWN)])
         out.append(table(["step", *SHOWN], lines) + "\n")
     return "\n".join(out)
 
