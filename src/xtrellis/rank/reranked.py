@@ -61,10 +61,10 @@ class Reranked(Model):
     base: Model = param(model_part(), "finds the candidates", default=LinearTree())
     ranker: Ranker = param(part(Ranker), "how the second opinion is trained", default=Ranker())
     candidates: int = param(integer(at_least=1), "labels of a row that the base proposes", default=100)
-    vector_weight: float = param(
-        number(at_least=0),
-        "weight of the base's own vectors beside the features that the ranker sees, if it has such; 0 for none",
-        default=1.0,
+    vector_weight: float | None = param(
+        number(at_least=0, or_none=True),
+        "weight of the base's vectors beside the features that the ranker sees; None: 1 if they are of texts, else 0",
+        default=None,
     )
     calibrate: bool = param(flag(), "learn on held-out rows how likely a candidate is right", default=True)
     calibration_rows: int = param(
@@ -231,11 +231,18 @@ class Reranked(Model):
         if not self.sees_vectors(base):
             return X
         vectors = with_threads(base, self.threads).embed(X, **(told if base.reads_texts else {}))  # type: ignore[attr-defined]
-        return concatenate_features(X, vectors, weights=(1.0, self.vector_weight))
+        return concatenate_features(X, vectors, weights=(1.0, self._weight(base)))
 
     def sees_vectors(self, base: Model) -> bool:
         """True if the ranker sees more of a row than its features."""
-        return self.vector_weight != 0 and hasattr(base, "embed")
+        return self._weight(base) != 0
+
+    def _weight(self, base: Model) -> float:
+        """Of the base's vectors. Those that are made of the same features have nothing new to tell, and know the
+        training rows by heart, so that the ranker would trust them too much."""
+        if not hasattr(base, "embed"):
+            return 0.0
+        return float(base.reads_texts) if self.vector_weight is None else self.vector_weight
 
     def _rows(self, X: Any, texts: Any) -> tuple[Rows, dict[str, Any]]:
         """What the ranker sees of rows to predict for, and their texts for the base."""

@@ -204,7 +204,8 @@ def test_the_ranker_sees_the_bases_vectors(data, tmp_path):
     np.testing.assert_allclose(top.scores[:, 0], (found.scores * q).max(1), rtol=1e-6)
     model.save(tmp_path / "m")
     np.testing.assert_array_equal(xt.load(tmp_path / "m").predict(X, 3).labels, top.labels)
-    words = xt.Reranked(calibrate=False, vector_weight=0.0, threads=1).fit(X, Y, fitted_base=base)
-    assert words.classifiers.n_features == X.shape[1]
+    for none in (0.0, None):  # what the base knows it knows from the same features
+        words = xt.Reranked(calibrate=False, vector_weight=none, threads=1).fit(X, Y, fitted_base=base)
+        assert words.classifiers.n_features == X.shape[1]
     label, score = next(iter(model.predict(X[[0]], 1)))[0]
     assert model.explain(X[[0]], label).score == pytest.approx(score, rel=1e-6)
