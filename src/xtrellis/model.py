@@ -51,9 +51,9 @@ class Model(Configured, Storable):
         return name in inspect.signature(self.fit).parameters
 
     def unseen_rows(self, Y: Csr) -> Int32:
-        """Rows that training on these labels will leave out by itself, so that no weight learns from them: often none.
+        """Rows with labels that training on Y will leave out by itself, so that no classifier learns from them.
 
-        Who stands on the model (a calibration) can learn from them how good it really is.
+        Who stands on the model (a calibration) can learn from them how good it really is. Often there are none.
         """
         return np.zeros(0, np.int32)
 

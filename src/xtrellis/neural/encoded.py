@@ -90,7 +90,7 @@ class EncodedModel(Model):
         return Reading(self.encoder, self._weights, inputs, vectors[0])
 
     def unseen_rows(self, Y: Csr) -> Int32:
-        """The rows that choose the epoch."""
+        """The rows that choose the epoch; of their labels only the clusters that Elias begins with know."""
         return split(Y, self.holdout, self.seed)[1]
 
     def _torch(self, checkpoint: str | os.PathLike[str] | None) -> Any:

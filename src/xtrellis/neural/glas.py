@@ -170,10 +170,6 @@ class Glas(Model):
             raise InputError("training needs at least one row with a label; Y is empty")
         return X, Y
 
-    def unseen_rows(self, Y: Csr) -> Int32:
-        """The rows that choose the epoch."""
-        return self._split(Y)[1]
-
     def _split(self, Y: Csr) -> tuple[Int32, Int32]:
         """Rows to train on and rows to choose the epoch by; both have labels."""
         rows = np.flatnonzero(np.diff(Y.indptr)).astype(np.int32)

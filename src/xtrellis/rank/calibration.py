@@ -1,7 +1,8 @@
 """`Calibration`: how likely a candidate is right, given both models' scores and the label's frequency (ELIAS++, D.2).
 
 A decision tree over (p, q, p·q, frequency), learned by scikit-learn from candidates of rows that neither model has seen
-and kept as plain arrays. The tree is held to what must be so: a higher score never makes a label less likely.
+and kept as plain arrays. The tree is held to what must be so: of scores from 0 on, a
+higher one never makes a label less likely.
 """
 
 from __future__ import annotations

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import as_features, as_labels, assemble, for_scipy
+from ..errors import InputError
 from ..linear.stages import Stages
 from ..model import Model
 from ..rng import generator
 from ..types import Csr, Int64
-from .members import rows_of
+from .members import check_texts, rows_of
 
 if TYPE_CHECKING:
     from .reranked import Reranked
@@ -26,7 +27,7 @@ class Given:
 
     texts: Any
     fitted_base: Model | None
-    held_out: Any
+    held_out: tuple[Csr, Csr, dict[str, Any]] | None
     label_features: Csr | None
     stages: Stages
 
@@ -43,19 +44,33 @@ class Judges:
     trial: bool  # both are worth training again, on all rows
 
 
+def held_out_rows(model: Reranked, held_out: Any, X: Csr, Y: Csr) -> tuple[Csr, Csr, dict[str, Any]] | None:
+    """What `fit` was given to calibrate with, checked: features, labels and texts."""
+    if held_out is None:
+        return None
+    if not isinstance(held_out, (tuple, list)) or len(held_out) not in (2, 3):
+        raise InputError("held_out must be (X, Y) or (X, Y, texts)")
+    Xh = as_features(held_out[0], n_features=int(X.shape[1]), name="held_out X")
+    n = int(Xh.shape[0])
+    Yh = as_labels(held_out[1], n_rows=n, n_labels=int(Y.shape[1]))
+    texts = held_out[2] if len(held_out) == 3 else None
+    check_texts(texts, n)
+    if texts is None and model.base.reads_texts:
+        raise InputError("the base reads texts, so held_out must be (X, Y, texts)")
+    return Xh, Yh, rows_of(texts, np.arange(n))
+
+
 def judges_of(model: Reranked, X: Csr, Y: Csr, given: Given) -> Judges | None:
     """Rows that were given, or that the base leaves out of its own training, or drawn; None if there are too few.
 
     With rows of the base's own nothing is trained twice, and probabilities are of the very model whose scores they go
-    by: a neural base that is trained again may score on another scale.
+    by: a neural base that is trained again may score on another scale. (A fitted base may have been trained on other
+    rows than these; then those are as good as any.)
     """
     every = np.arange(int(X.shape[0]))
     if given.held_out is not None:
-        Xh, Yh, *texts = given.held_out
-        Xh, Yh = as_features(Xh, n_features=int(X.shape[1])), as_labels(Yh)
-        told = rows_of(texts[0] if texts else None, np.arange(int(Xh.shape[0])))
-        return Judges(Xh, Yh, told, every, every, trial=False)
-    left_out = np.zeros(0, np.int32) if given.fitted_base else model.new_base().unseen_rows(Y)
+        return Judges(*given.held_out, every, every, trial=False)
+    left_out = (given.fitted_base or model.new_base()).unseen_rows(Y)
     own = len(left_out) >= FEWEST
     rows = left_out.astype(np.int64) if own else _drawn(len(every), model.calibration_rows, model.seed)
     if not len(rows):

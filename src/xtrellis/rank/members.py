@@ -116,6 +116,8 @@ def rows_of(texts: Any, rows: Array) -> dict[str, Any]:
 
 def check_texts(texts: Any, n: int) -> None:
     """One text a row, or none at all."""
+    if isinstance(texts, str):
+        raise InputError("texts must be a list of strings, one a row; got one string")
     if texts is not None and len(texts) != n:
         raise InputError(f"there must be one text for each row; got {len(texts)} texts and {n} rows")
 

@@ -32,7 +32,7 @@ from ..types import Csr, Float32, Int32, Int64, TopK
 from .calibration import Calibration
 from .classifiers import Classifiers
 from .explaining import explain_reranked
-from .judges import Given, Judges, judges_of, some
+from .judges import Given, Judges, held_out_rows, judges_of, some
 from .members import (
     asked,
     can_score,
@@ -157,9 +157,11 @@ class Reranked(Model):
             raise InputError("a checkpoint cannot know what a fitted_base is; leave one of them out")
         if label_features is not None:
             label_features = as_features(label_features, name="label features")
-        made_from = {"X": X, "Y": Y, "label features": label_features}
+        judging = held_out_rows(self, held_out, X, Y)
+        Xh, Yh = judging[:2] if judging else (None, None)
+        made_from = {"X": X, "Y": Y, "label features": label_features, "held-out X": Xh, "held-out Y": Yh}
         with Stages(checkpoint, self.to_config()["params"], made_from) as stages:
-            self._fit(X, Y, Given(texts, fitted_base, held_out, label_features, stages))
+            self._fit(X, Y, Given(texts, fitted_base, judging, label_features, stages))
         return self
 
     def _fit(self, X: Csr, Y: Csr, given: Given) -> None:
@@ -227,7 +229,7 @@ class Reranked(Model):
         return best(labels, self._combine(rows, labels, p), k, found.n_labels, threads=self.threads)
 
     def seen(self, base: Model, X: Any, told: dict[str, Any]) -> Any:
-        """What the ranker sees of rows: X, and the base's vectors if it has some ([bow/‖bow‖, φ/‖φ‖], eq. 16)."""
+        """What the ranker sees of rows: X, and the base's vectors if they count ([bow/‖bow‖, φ/‖φ‖], eq. 16)."""
         if not self.sees_vectors(base):
             return X
         vectors = with_threads(base, self.threads).embed(X, **(told if base.reads_texts else {}))  # type: ignore[attr-defined]
@@ -273,6 +275,7 @@ class Reranked(Model):
 
         `texts` is a list of the row's text, for a base that reads it.
         """
+        check_texts(texts, 1)
         return explain_reranked(self, x, label, rows_of(texts, np.arange(1)), label_counts)
 
     def _combine(self, X: Any, labels: Int32, p: Float32) -> Float32:
