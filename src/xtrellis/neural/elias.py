@@ -32,7 +32,7 @@ from .explaining import explain_elias
 from .extra import device_of
 from .given import as_scores, path_logs, products, sigmoid
 from .rows import door, inputs_of, split
-from .training import Loop
+from .training import Loop, SteadyLoop
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -134,7 +134,8 @@ class Elias(EncodedModel):
         loop = StagedLoop(
             task, epochs=how.epochs, patience=self.early_stopping, rows=len(train), more=("stage", "held_out_r100")
         )
-        loop.first_epochs = how.first_epochs if how.first_epochs < how.epochs else 0
+        loop.first = how.first_epochs if how.first_epochs < how.epochs else 0
+        loop.held_out = len(task.held_out)
         self._run(task, loop, X, Y, checkpoint)
         return self
 
@@ -263,22 +264,12 @@ class Elias(EncodedModel):
         return model
 
 
-class StagedLoop(Loop):
+class StagedLoop(SteadyLoop):
     """Only epochs of the last stage can be the best: the first one is a means.
 
-    The best one has the largest sum of P@1 and R@100. P@1 alone is all but settled while the index still learns to
-    reach more labels, so chance would often choose an early epoch.
+    P@1 alone is all but settled while the index still learns to reach more labels, so R@100 counts as well.
     """
 
-    first_epochs = 0
-
-    def best_epoch(self) -> int:
-        """The epoch (from 0) whose state is kept."""
-        last = len(self.curves) - 1
-        if not self._held_out() or last < self.first_epochs:
-            return last
-        scores = [point["held_out_p1"] + point["held_out_r100"] for point in self.curves[self.first_epochs :]]
-        return self.first_epochs + int(np.argmax(scores))
-
-    def _stale(self) -> bool:
-        return len(self.curves) > self.first_epochs and super()._stale()
+    def score(self, point: Mapping[str, float]) -> float:
+        """The sum of both."""
+        return point["held_out_p1"] + point["held_out_r100"]

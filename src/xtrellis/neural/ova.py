@@ -22,7 +22,7 @@ from .given import as_scores, products, sigmoid
 from .network import exact
 from .ova_task import OvATask, Settings
 from .rows import door, inputs_of, split
-from .training import Loop
+from .training import Loop, SteadyLoop
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -71,7 +71,10 @@ class EncoderOvA(EncodedModel):
         train, held_out = split(Y, self.holdout, self.seed)
         how = ova_settings(self, len(train))
         task = OvATask(inputs_of(self.encoder, X, texts), Y, train, held_out, self.encoder, how, torch, device)
-        loop = Loop(task, epochs=self.epochs, patience=self.early_stopping, rows=len(train), more=("held_out_r100",))
+        loop = SteadyLoop(
+            task, epochs=self.epochs, patience=self.early_stopping, rows=len(train), more=("held_out_r100",)
+        )
+        loop.held_out = len(task.held_out)
         self._run(task, loop, X, Y, checkpoint)
         return self
 
