@@ -27,7 +27,7 @@ from ..rng import generator
 from ..types import TopK
 from .base import Experiment, Run
 from .data import Bench, Prepared
-from .figures import Figures, spread, table
+from .figures import Figures, spread_table
 from .measure import quality
 
 ROWS, FEW_ROWS = 2000, 200  # of both parts; of a small run
@@ -135,11 +135,7 @@ def page(rows: list[dict[str, Any]], figures: Figures) -> str:
         mine = [row for row in rows if (row["data"], row["rows"]) == (data, count)]
         seeds = len({row["seed"] for row in mine})
         out.append(f"## {data}: {count:,} rows, {seeds} seed{'s' if seeds > 1 else ''}\n")
-        lines = []
-        for model in dict.fromkeys(row["model"] for row in mine):
-            some = [row for row in mine if row["model"] == model]
-            lines.append([model, *(spread([row[name] for row in some]) for name in (*METRICS, "seconds"))])
-        out.append(table(["model", *METRICS, "training s"], lines) + "\n")
+        out.append(spread_table(mine, "model", {**{name: name for name in METRICS}, "seconds": "training s"}) + "\n")
     return "\n".join(out)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import mean, stdev
@@ -51,3 +51,12 @@ def spread(values: Sequence[float]) -> str:
     if not values:
         return "–"
     return f"{mean(values):.2f}" + (f" ± {stdev(values):.2f}" if len(values) > 1 else "")
+
+
+def spread_table(rows: Sequence[Mapping[str, Any]], key: str, shown: Mapping[str, str]) -> str:
+    """A line for each value of `key`, in the order of the rows, over all their seeds; `shown` is field: heading."""
+    lines = []
+    for name in dict.fromkeys(row[key] for row in rows):
+        mine = [row for row in rows if row[key] == name]
+        lines.append([name, *(spread([row[field] for row in mine]) for field in shown)])
+    return table([key, *shown.values()], lines)

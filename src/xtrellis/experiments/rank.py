@@ -12,7 +12,7 @@ from ..rank import Ensemble, Reranked
 from ..types import TopK
 from .base import Experiment, Run
 from .data import Bench
-from .figures import Figures, spread, table
+from .figures import Figures, spread_table
 from .measure import quality
 
 METRICS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@5", "R@10", "R@100")
@@ -84,11 +84,7 @@ def page(rows: list[dict[str, Any]], figures: Figures) -> str:
         some = [row for row in rows if (row["data"], row["base"]) == (data, base)]
         seeds = len({row["seed"] for row in some})
         out.append(f"## {data}, {base} ({seeds} seed{'s' if seeds > 1 else ''})\n")
-        lines = []
-        for step in dict.fromkeys(row["step"] for row in some):
-            mine = [row for row in some if row["step"] == step]
-            lines.append([step, *(spread([row[name] for row in mine]) for name in SHOWN)])
-        out.append(table(["step", *SHOWN], lines) + "\n")
+        out.append(spread_table(some, "step", {name: name for name in SHOWN}) + "\n")
     return "\n".join(out)
 
 
