@@ -7,19 +7,22 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
+# This package itself, where it lies; warnings of the C++ compiler are errors.
+SELF   := $(PIP) install --no-build-isolation --config-settings=cmake.define.XTRELLIS_WERROR=ON
 NATIVE := $(shell find native -name '*.cpp' -o -name '*.hpp' -o -name '*.inc')
 
-.PHONY: demo test lint types asan build clean bench bench-all bench-peers
+.PHONY: demo test core-only lint types asan docs build clean bench bench-quick bench-all bench-peers
 
 demo: $(VENV)/core
 	$(BIN)/xtrellis demo
 
-test: $(VENV)/test asan
+test: $(VENV)/test asan core-only
 	$(BIN)/python -m pytest
 
 lint: $(VENV)/lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(filter-out native/text/unicode_tables.inc,$(NATIVE))
 
 types: $(VENV)/lint
 	$(BIN)/mypy
@@ -27,9 +30,30 @@ types: $(VENV)/lint
 # Kernels under AddressSanitizer and UndefinedBehaviorSanitizer.
 asan: $(VENV)/tools
 	@mkdir -p build
-	$(BIN)/cmake -S . -B build/asan -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DCMAKE_BUILD_TYPE=Debug > build/asan.log 2>&1 || (cat build/asan.log; exit 1)
+	$(BIN)/cmake -S . -B build/asan -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DCMAKE_BUILD_TYPE=Debug -DXTRELLIS_WERROR=ON > build/asan.log 2>&1 || (cat build/asan.log; exit 1)
 	$(BIN)/cmake --build build/asan
 	$(BIN)/ctest --test-dir build/asan --output-on-failure
+
+# The documentation, into build/site; warnings are errors. The variable silences the theme's advertisement.
+docs: $(VENV)/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "build/site/index.html is the first page; search needs: $(BIN)/python -m http.server -d build/site"
+
+# With the core dependencies alone: the wheel, in an environment of its own.
+CORE := .venv-core
+core-only: $(CORE)/done
+	$(CORE)/bin/python -m pytest -q -c tests/core_only/pytest.ini tests/core_only/check_core_only.py
+
+$(CORE)/done: $(VENV)/core $(shell find src -name '*.py')
+	rm -rf build/wheel && $(PIP) wheel --no-build-isolation --no-deps -w build/wheel .
+	test -d $(CORE) || $(PYTHON) -m venv $(CORE)
+	$(CORE)/bin/python -m pip --disable-pip-version-check -q install --force-reinstall --no-deps build/wheel/*.whl
+	$(CORE)/bin/python -m pip --disable-pip-version-check -q install xtrellis pytest
+	@touch $@
+
+# One commit against another: make bench-quick BEFORE=../a-clone-in-which-make-build-was-run
+bench-quick: $(VENV)/bench
+	$(BIN)/python benchmarks/quick.py --before $(BEFORE)
 
 build: $(VENV)/core
 
@@ -40,21 +64,25 @@ $(VENV)/tools:
 	@mkdir -p build && touch $@
 
 $(VENV)/core: $(VENV)/tools pyproject.toml CMakeLists.txt $(NATIVE)
-	$(PIP) install --no-build-isolation -e .
+	$(SELF) -e .
 	@touch $@
 
 # torch first, by this version: its CPU build. Left to choose, pip may fetch several GB for GPUs.
 $(VENV)/test: $(VENV)/core
 	$(PIP) install torch==2.13.0
-	$(PIP) install --no-build-isolation -e '.[test,deep]'
+	$(SELF) -e '.[test,deep]'
 	@touch $@
 
 $(VENV)/bench: $(VENV)/core
-	$(PIP) install --no-build-isolation -e '.[bench]'
+	$(SELF) -e '.[bench]'
+	@touch $@
+
+$(VENV)/docs: $(VENV)/core
+	$(SELF) -e '.[docs]'
 	@touch $@
 
 $(VENV)/lint: $(VENV)/core
-	$(PIP) install --no-build-isolation -e '.[lint]'
+	$(SELF) -e '.[lint]'
 	@touch $@
 
 # The peers that benchmarks/compare.py measures, in an environment of their own: they need NumPy 1. torch comes first,
@@ -87,4 +115,4 @@ bench-all: bench
 	$(BIN)/python benchmarks/report.py
 
 clean:
-	rm -rf build $(VENV) .mypy_cache .ruff_cache .pytest_cache
+	rm -rf build $(VENV) $(CORE) .mypy_cache .ruff_cache .pytest_cache

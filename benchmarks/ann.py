@@ -63,7 +63,7 @@ def exact_numpy(V: Any, path: Path) -> Built:
 
 
 def exact_ours(V: Any, path: Path) -> Built:
-    from xtrellis.neural.network import exact
+    from xtrellis.neural.scoring import exact
 
     return lambda effort: lambda q, k: exact(q, V, k, threads=1)[0], V.nbytes, 0.0
 
@@ -127,7 +127,7 @@ def usearch_index(dtype: str, V: Any, path: Path) -> Built:
 def our_index(_: str, V: Any, path: Path) -> Built:
     """Codes kept in our store; the vectors are the model's own."""
     from xtrellis import store
-    from xtrellis.neural.ann import LabelIndex
+    from xtrellis.neural import LabelIndex
 
     store.save(LabelIndex.build(V), path)
     start = time.perf_counter()

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from xtrellis.experiments.results import machine, stamp
+from xtrellis.experiments import machine, stamp
 
 RESULTS = Path(__file__).parent / "results"
 

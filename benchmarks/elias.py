@@ -19,12 +19,12 @@ import torch
 from common import record
 
 from xtrellis._native import neural as native
-from xtrellis.neural.elias_losses import plain_loss, shortlist_loss
-from xtrellis.neural.elias_network import EliasNetwork, edge_logs
-from xtrellis.neural.extra import one_thread
-from xtrellis.neural.gather import best_paths, find, gather_dot
-from xtrellis.neural.optim import by_label
-from xtrellis.parallel import run, spans, thread_count
+from xtrellis.core import run, spans, thread_count
+from xtrellis.neural.elias.losses import plain_loss, shortlist_loss
+from xtrellis.neural.elias.network import EliasNetwork, edge_logs
+from xtrellis.neural.elias.shortlist import best_paths, find, gather_dot
+from xtrellis.neural.training.optim import by_label
+from xtrellis.neural.training.pytorch import one_thread
 
 ALPHA, PIECE = 10.0, 64
 
@@ -174,7 +174,7 @@ def main() -> None:
     predicting = []
     for _ in range(how.repeat):
         began = time.perf_counter()
-        network.predict(w.vectors, 10, beam=how.beam, shortlist=how.shortlist)
+        network.predict(w.vectors, 10, beam=how.beam, shortlist_size=how.shortlist)
         predicting.append(time.perf_counter() - began)
     apart = abs(losses["ours"] - losses["torch"]) / losses["torch"]
     if apart > 1e-5:

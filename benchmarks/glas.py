@@ -21,14 +21,14 @@ from common import record
 import xtrellis as xt
 from xtrellis.arrays import as_features, as_labels
 from xtrellis.experiments.data import prepare
-from xtrellis.neural.glas_task import GlasTask, Settings
+from xtrellis.neural.glas.task import GlasSettings, GlasTask
 
 DIM, BATCH, STEPS, THREADS = 256, 1024, 6, 2
 FEATURES, KINDS, TURNS = (20_000, 200_000, 2_000_000), ("spread", "drawn"), 5
 
 
-def settings(**params: Any) -> Settings:
-    model = xt.Glas(dim=DIM, threads=THREADS, batch=BATCH, **params)
+def settings(**params: Any) -> GlasSettings:
+    model = xt.Glas(dim=DIM, threads=THREADS, batch_size=BATCH, **params)
     return model._settings(10**6)
 
 

@@ -21,7 +21,7 @@ from common import record
 from engines.clock import Clock
 
 import xtrellis as xt
-from xtrellis import progress
+from xtrellis.core import progress
 
 TEST_ROWS = 20_000
 

@@ -20,7 +20,6 @@ import scipy.sparse as sp
 from common import record
 
 import xtrellis as xt
-from xtrellis.types import TopK
 
 HERE = Path(__file__).parent
 TOLERANCE = 1e-5
@@ -32,7 +31,7 @@ def compare(folder: Path) -> dict[str, float]:
     with np.load(folder / "settings.npz") as settings:
         beam, k = int(settings["beam"]), int(settings["k"])
     model = xt.import_pecos(folder / "model").set_params(beam=beam, threads=2)
-    ours, theirs = model.predict(rows, k=k), TopK.from_csr(sp.load_npz(folder / "predictions.npz"), k)
+    ours, theirs = model.predict(rows, k=k), xt.TopK.from_csr(sp.load_npz(folder / "predictions.npz"), k)
     width = min(ours.k, theirs.k)
     gap = np.abs(ours.scores[:, :width] - theirs.scores[:, :width]).max(initial=0)
     # A label of ours that PECOS does not name must be a tie with its last one.

@@ -33,7 +33,7 @@ from xtrellis.data import shared
 HERE = Path(__file__).parent
 DATA = ["stackexchange", "yso-100k", "debian-depends"]
 TIMES = ("train_seconds", "train_cpu_seconds", "predict_seconds", "peak_mb")
-COUNTS = {"vectorizer": {"idf": False, "normalize": False}, "model": {"weighing": "weighted"}}
+COUNTS = {"vectorizer": {"idf": False, "normalize": False}, "model": {"weighting": "weighted"}}
 DEFAULT: dict[str, Any] = {"vectorizer": {}, "model": {}}
 
 
@@ -47,8 +47,8 @@ class Engine(NamedTuple):
 def engines(tradeoff: float) -> list[Engine]:
     out = [Engine("fasttext hs", "run_fasttext.py", {}, ours=False)]
     out.append(Engine("huffman, counts", "run_softmax.py", {"tree": "huffman", **COUNTS}))
-    asynchronous = {**COUNTS, "model": {**COUNTS["model"], "asynchronous": True}}
-    out.append(Engine("huffman, counts, asynchronous", "run_softmax.py", {"tree": "huffman", **asynchronous}))
+    asynchronous = {"tree": "huffman", **COUNTS, "asynchronous": True}
+    out.append(Engine("huffman, counts, asynchronous", "run_softmax.py", asynchronous))
     out.append(Engine("huffman", "run_softmax.py", {"tree": "huffman", **DEFAULT}))
     interpolated = {"tree": "interpolated", "tradeoff": tradeoff}
     out.append(Engine("interpolated, counts", "run_softmax.py", {**interpolated, **COUNTS}))

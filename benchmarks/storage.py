@@ -23,7 +23,7 @@ def main() -> None:
     args = parser.parse_args()
     for name in args.data:
         data = prepare(name)
-        model = xt.preset("xr-linear", seed=0).fit(data.train.X, data.train.Y)
+        model = xt.preset("xr-linear", seed=0, storage="float32").fit(data.train.X, data.train.Y)
         for storage in ("float32", "float16", "int8"):
             stored = model.stored_as(storage)
             with tempfile.TemporaryDirectory() as folder:

@@ -24,8 +24,8 @@ import safetensors.numpy
 from common import record
 
 from xtrellis import store
+from xtrellis.arrays import StringTable
 from xtrellis.store import State, Storable, registry
-from xtrellis.strings import StringTable
 
 
 class Block(Storable):

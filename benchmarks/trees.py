@@ -12,21 +12,18 @@ from collections.abc import Callable
 from common import record
 
 import xtrellis as xt
-from xtrellis.arrays import as_features, as_labels
-from xtrellis.data.shared import shared
+from xtrellis.data import shared
 from xtrellis.labels import LabelSpace
-from xtrellis.types import Csr
 
 THREADS = 2
 
 
-def matrices(name: str) -> tuple[Csr, Csr]:
+def training_data(name: str) -> xt.TrainingData:
     if name == "synthetic":
         data = xt.synthetic(n_rows=300_000, n_labels=1_000_000, n_features=500_000, seed=0)
-        return as_features(data.X), as_labels(data.Y)
+        return xt.TrainingData.of(data.X, data.Y)
     data = shared(name)
-    X = data.X if data.X is not None else xt.Vectorizer().fit_transform(data.texts)
-    return as_features(X), as_labels(data.Y)
+    return xt.TrainingData.of(data.X if data.X is not None else xt.Vectorizer().fit_transform(data.texts), data.Y)
 
 
 def timed(function: Callable[[], object], repeat: int = 3) -> float:
@@ -41,9 +38,9 @@ def timed(function: Callable[[], object], repeat: int = 3) -> float:
 def main() -> None:
     print(f"{'data':16} {'labels':>9}   step             seconds")
     for name in sys.argv[1:] or ["debian-depends"]:
-        X, Y = matrices(name)
-        space = LabelSpace(X, Y, threads=THREADS)
-        seconds = {"vectors": timed(lambda X=X, Y=Y: LabelSpace(X, Y, threads=THREADS).vectors)}
+        data = training_data(name)
+        space = LabelSpace(data, threads=THREADS)
+        seconds = {"vectors": timed(lambda data=data: LabelSpace(data, threads=THREADS).vectors)}
         for index in (xt.BalancedTree(), xt.KMeansTree()):
             seconds[type(index).__name__] = timed(lambda index=index, space=space: index.build(space, seed=0))
         for step, taken in seconds.items():

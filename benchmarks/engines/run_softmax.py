@@ -13,7 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 import xtrellis as xt
-from xtrellis import progress
+from xtrellis.core import progress
+from xtrellis.experiments import AsynchronousSoftmaxTree
 
 
 class Watch:
@@ -50,8 +51,9 @@ def main() -> None:
     index = {"huffman": xt.HuffmanTree, "balanced": lambda: xt.BalancedTree(arity=2, max_leaf=1)}
     index["interpolated"] = lambda: xt.InterpolatedTree(tradeoff=settings["tradeoff"], arity=4, max_leaf=1)
     vectorizer = xt.Vectorizer(ngrams=settings["ngrams"], threads=settings["threads"], **settings["vectorizer"])
-    model = xt.SoftmaxTree(
-        index=index[settings["tree"]](), dim=settings["dim"], epochs=settings["epochs"], rate=settings["rate"],
+    kind = AsynchronousSoftmaxTree if settings.get("asynchronous") else xt.SoftmaxTree
+    model = kind(
+        index=index[settings["tree"]](), dim=settings["dim"], epochs=settings["epochs"], learning_rate=settings["rate"],
         seed=settings["seed"], threads=settings["threads"], **settings["model"],
     )  # fmt: skip
     watch = Watch()

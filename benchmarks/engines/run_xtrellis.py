@@ -11,7 +11,7 @@ from protocol import Engine, main
 import xtrellis as xt
 import xtrellis.linear  # modules load on first use: loading a model shall not include that
 import xtrellis.store
-from xtrellis import progress
+from xtrellis.core import progress
 
 
 class Xtrellis(Engine):

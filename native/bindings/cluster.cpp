@@ -3,8 +3,8 @@
 #include "cluster/balanced.hpp"
 #include "cluster/capacity.hpp"
 #include "cluster/kmeans.hpp"
-#include "cluster/weighted.hpp"
 #include "cluster/overlap.hpp"
+#include "cluster/weighted.hpp"
 
 namespace xtrellis::cluster {
 namespace {
@@ -47,21 +47,23 @@ KMeans start_kmeans(In<Offset> v_offsets, In<Id> v_ids, In<float> v_values, Offs
     return KMeans(csr(v_offsets, v_ids, v_values, columns), {members.data(), members.size()}, k, key, scratch);
 }
 
-nb::tuple best(In<Offset> label_offsets, In<Id> label_rows, In<Offset> m_offsets, In<Id> m_ids, In<float> m_weights, Id clusters,
-               In<Offset> home_offsets, In<Id> homes, Offset first, Offset last, Id most) {
+nb::tuple best(In<Offset> label_offsets, In<Id> label_rows, In<Offset> m_offsets, In<Id> m_ids, In<float> m_weights,
+               Id clusters, In<Offset> home_offsets, In<Id> homes, Offset first, Offset last, Id most) {
     Counts c;
     {
         nb::gil_scoped_release release;
-        c = best_clusters(label_offsets.data(), label_rows.data(), {m_offsets.data(), m_ids.data(), m_weights.data(), clusters},
-                          home_offsets.data(), homes.data(), first, last, most);
+        c = best_clusters(label_offsets.data(), label_rows.data(),
+                          {m_offsets.data(), m_ids.data(), m_weights.data(), clusters}, home_offsets.data(),
+                          homes.data(), first, last, most);
     }
-    return nb::make_tuple(to_numpy(std::move(c.offsets)), to_numpy(std::move(c.clusters)), to_numpy(std::move(c.counts)));
+    return nb::make_tuple(to_numpy(std::move(c.offsets)), to_numpy(std::move(c.clusters)),
+                          to_numpy(std::move(c.counts)));
 }
 
-Offset covered(In<Offset> y_offsets, In<Id> y_ids, In<Offset> m_offsets, In<Id> m_ids, Id clusters, In<Offset> member_offsets,
-               In<Id> members, Offset first, Offset last) {
-    return covered_pairs(y_offsets.data(), y_ids.data(), {m_offsets.data(), m_ids.data(), nullptr, clusters}, member_offsets.data(),
-                         members.data(), first, last);
+Offset covered(In<Offset> y_offsets, In<Id> y_ids, In<Offset> m_offsets, In<Id> m_ids, Id clusters,
+               In<Offset> member_offsets, In<Id> members, Offset first, Offset last) {
+    return covered_pairs(y_offsets.data(), y_ids.data(), {m_offsets.data(), m_ids.data(), nullptr, clusters},
+                         member_offsets.data(), members.data(), first, last);
 }
 
 nb::object wanted(In<Offset> offsets, In<double> worth, Id copies) {
@@ -77,8 +79,8 @@ nb::object taken(In<Offset> offsets, In<Id> clusters, Id n_clusters, In<double> 
     std::vector<Offset> found;
     {
         nb::gil_scoped_release release;
-        found = take_pairs(offsets.data(), static_cast<Offset>(offsets.size()) - 1, clusters.data(), n_clusters, worth.data(), copies,
-                           limit);
+        found = take_pairs(offsets.data(), static_cast<Offset>(offsets.size()) - 1, clusters.data(), n_clusters,
+                           worth.data(), copies, limit);
     }
     return nb::cast(to_numpy(std::move(found)));
 }
@@ -113,8 +115,9 @@ NB_MODULE(cluster, m) {
           nb::arg("v_values").noconvert(), nb::arg("columns"), nb::arg("members").noconvert(), nb::arg("k"),
           nb::arg("key"));
     m.def("best_clusters", &best, nb::arg("label_offsets").noconvert(), nb::arg("label_rows").noconvert(),
-          nb::arg("m_offsets").noconvert(), nb::arg("m_ids").noconvert(), nb::arg("m_weights").noconvert(), nb::arg("clusters"),
-          nb::arg("home_offsets").noconvert(), nb::arg("homes").noconvert(), nb::arg("first"), nb::arg("last"), nb::arg("most"));
+          nb::arg("m_offsets").noconvert(), nb::arg("m_ids").noconvert(), nb::arg("m_weights").noconvert(),
+          nb::arg("clusters"), nb::arg("home_offsets").noconvert(), nb::arg("homes").noconvert(), nb::arg("first"),
+          nb::arg("last"), nb::arg("most"));
     m.def("wanted_pairs", &wanted, nb::arg("offsets").noconvert(), nb::arg("worth").noconvert(), nb::arg("copies"));
     m.def("take_pairs", &taken, nb::arg("offsets").noconvert(), nb::arg("clusters").noconvert(), nb::arg("n_clusters"),
           nb::arg("worth").noconvert(), nb::arg("copies"), nb::arg("limit"));

@@ -20,7 +20,8 @@ nb::tuple pifa_of(In<Offset> label_offsets, In<Id> label_rows, In<float> row_wei
 void greedy_cover_all(In<Offset> y_offsets, In<Id> y_labels, In<Offset> label_offsets, In<Id> label_rows,
                       In<double> weights, Out<double> frequency, Out<double> served) {
     greedy_cover({y_offsets.data(), y_labels.data()}, {label_offsets.data(), label_rows.data()},
-                 {weights.data(), weights.size()}, {frequency.data(), frequency.size()}, {served.data(), served.size()});
+                 {weights.data(), weights.size()}, {frequency.data(), frequency.size()},
+                 {served.data(), served.size()});
 }
 
 }  // namespace

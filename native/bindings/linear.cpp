@@ -14,8 +14,13 @@ nb::tuple route_rows(In<Offset> y_offsets, In<Id> y_ids, In<Offset> offsets, In<
     Routes r;
     {
         nb::gil_scoped_release release;
-        const Slots tree{static_cast<Offset>(offsets.size()) - 1, static_cast<Offset>(label_offsets.size()) - 1,
-                         offsets.data(), owner.data(), node_slot.data(), label_offsets.data(), label_slots.data()};
+        const Slots tree{static_cast<Offset>(offsets.size()) - 1,
+                         static_cast<Offset>(label_offsets.size()) - 1,
+                         offsets.data(),
+                         owner.data(),
+                         node_slot.data(),
+                         label_offsets.data(),
+                         label_slots.data()};
         const Reached reached{reached_offsets.size() ? reached_offsets.data() : nullptr, reached_nodes.data()};
         r = route(y_offsets.data(), y_ids.data(), static_cast<Offset>(y_offsets.size()) - 1, tree, first, last, teacher,
                   reached);
@@ -34,7 +39,7 @@ nb::tuple train(In<Offset> x_offsets, In<Id> x_ids, In<float> x_values, Offset c
         const NodeRows node{{rows.data(), rows.size()}, positive_offsets.data(), positives.data()};
         const Settings settings{static_cast<Loss>(loss), cost_positive, cost_negative, tolerance, epochs};
         b = train_block(csr(x_offsets, x_ids, x_values, columns), node, first, count, bias, settings,
-                        {threshold, max_weights}, key, static_cast<Variant>(variant));
+                        {threshold, max_weights}, key, static_cast<InstructionSet>(variant));
     }
     return nb::make_tuple(to_numpy(std::move(b.features)), to_numpy(std::move(b.starts)),
                           to_numpy(std::move(b.children)), to_numpy(std::move(b.weights)),
@@ -70,13 +75,13 @@ NB_MODULE(linear, m) {
           nb::arg("positive_offsets").noconvert(), nb::arg("positives").noconvert(), nb::kw_only(), nb::arg("first"),
           nb::arg("count"), nb::arg("bias"), nb::arg("loss"), nb::arg("cost_positive"), nb::arg("cost_negative"),
           nb::arg("tolerance"), nb::arg("epochs"), nb::arg("threshold"), nb::arg("max_weights"), nb::arg("key"),
-          nb::arg("variant") = static_cast<int>(Variant::avx512));
+          nb::arg("variant") = static_cast<int>(InstructionSet::avx512));
     m.def("train_each", &train_own, nb::arg("x_offsets").noconvert(), nb::arg("x_ids").noconvert(),
           nb::arg("x_values").noconvert(), nb::arg("columns"), nb::arg("row_offsets").noconvert(),
           nb::arg("rows").noconvert(), nb::arg("positive").noconvert(), nb::kw_only(), nb::arg("first"),
           nb::arg("last"), nb::arg("bias"), nb::arg("loss"), nb::arg("cost_positive"), nb::arg("cost_negative"),
           nb::arg("tolerance"), nb::arg("epochs"), nb::arg("threshold"), nb::arg("max_weights"), nb::arg("key"));
-    m.def("variants", [] { return static_cast<int>(widest()) + 1; });
+    m.def("variants", [] { return static_cast<int>(best_instruction_set()) + 1; });
 }
 
 }  // namespace xtrellis::linear

@@ -16,7 +16,7 @@ using release = nb::call_guard<nb::gil_scoped_release>;
 std::tuple<int, Offset, Id, bool> check(In2<Id> labels, In2<float> scores, Id n_labels) {
     const auto found = check_ranking(labels.data(), scores.data(), static_cast<Offset>(labels.shape(0)),
                                      static_cast<Offset>(labels.shape(1)), n_labels);
-    return {static_cast<int>(found.fault), found.row, found.label, found.ranked};
+    return {static_cast<int>(found.fault), found.row, found.label, found.pads_last};
 }
 
 void hits(In<Offset> offsets, In<Id> ids, In2<Id> labels, Out2<std::uint8_t> out) {

@@ -29,7 +29,8 @@ Csr pattern(const In<Offset>& offsets, const In<Id>& ids, Offset columns) {
 }
 
 nb::tuple numpy(neural::Rows&& rows) {
-    return nb::make_tuple(to_numpy(std::move(rows.offsets)), to_numpy(std::move(rows.ids)), to_numpy(std::move(rows.values)));
+    return nb::make_tuple(to_numpy(std::move(rows.offsets)), to_numpy(std::move(rows.ids)),
+                          to_numpy(std::move(rows.values)));
 }
 
 nb::tuple take(In<Offset> offsets, In<Id> ids, In<float> values, In<Id> rows, double keep, std::uint64_t key) {
@@ -102,9 +103,10 @@ void sum_codes(In2<std::uint8_t> blocks, In2<std::uint8_t> table, Out2<std::uint
                       static_cast<Offset>(blocks.shape(1)) / neural::block_labels, table.data(), out.data());
 }
 
-void scan(In2<std::uint8_t> blocks, In2<float> levels, In2<float> queries, In2<float> vectors, Offset keep, Out2<Id> found,
-          Out2<float> scores) {
-    const neural::Codes codes{blocks.data(), static_cast<Offset>(blocks.shape(1)) / neural::block_labels, levels.data()};
+void scan(In2<std::uint8_t> blocks, In2<float> levels, In2<float> queries, In2<float> vectors, Offset keep,
+          Out2<Id> found, Out2<float> scores) {
+    const neural::Codes codes{blocks.data(), static_cast<Offset>(blocks.shape(1)) / neural::block_labels,
+                              levels.data()};
     neural::scan(codes, queries.data(), static_cast<Offset>(queries.shape(0)), vectors.data(),
                  static_cast<Offset>(vectors.shape(0)), static_cast<Offset>(queries.shape(1)), keep,
                  static_cast<Offset>(found.shape(1)), found.data(), scores.data());
@@ -116,30 +118,33 @@ void beam(In2<float> scores, Out2<Id> found) {
 }
 
 void shortlist(In2<Id> clusters, In2<float> logs, In2<Id> edge_ids, In2<float> edge_logs, Offset labels,
-               In<Offset> wanted_offsets, In<Id> wanted_ids, Out2<Id> found, Out2<float> log_scores, Out2<std::int32_t> paths) {
+               In<Offset> wanted_offsets, In<Id> wanted_ids, Out2<Id> found, Out2<float> log_scores,
+               Out2<std::int32_t> paths) {
     const neural::Edges edges{edge_ids.data(), edge_logs.data(), static_cast<Offset>(edge_ids.shape(1)), labels};
     neural::shortlist(clusters.data(), logs.data(), static_cast<Offset>(clusters.shape(0)),
                       static_cast<Offset>(clusters.shape(1)), edges, pattern(wanted_offsets, wanted_ids, labels),
                       static_cast<Offset>(found.shape(1)), found.data(), log_scores.data(), paths.data());
 }
 
-void shortlist_back(In2<float> gradient, In2<std::int32_t> paths, In2<Id> clusters, Out2<float> by_cluster, Out2<float> by_edge) {
+void shortlist_back(In2<float> gradient, In2<std::int32_t> paths, In2<Id> clusters, Out2<float> by_cluster,
+                    Out2<float> by_edge) {
     neural::shortlist_back(gradient.data(), paths.data(), clusters.data(), static_cast<Offset>(paths.shape(0)),
                            static_cast<Offset>(clusters.shape(1)), static_cast<Offset>(paths.shape(1)),
                            static_cast<Offset>(by_edge.shape(1)), by_cluster.data(), by_edge.data());
 }
 
 void gather_dots(In2<float> a, In2<float> W, In2<Id> ids, Out2<float> out) {
-    neural::gather_dots(a.data(), static_cast<Offset>(a.shape(0)), static_cast<Offset>(a.shape(1)), W.data(), ids.data(),
-                        static_cast<Offset>(ids.shape(1)), out.data());
+    neural::gather_dots(a.data(), static_cast<Offset>(a.shape(0)), static_cast<Offset>(a.shape(1)), W.data(),
+                        ids.data(), static_cast<Offset>(ids.shape(1)), out.data());
 }
 
 void gather_sums(In2<float> g, In2<float> W, In2<Id> ids, Out2<float> out) {
-    neural::gather_sums(g.data(), static_cast<Offset>(g.shape(0)), static_cast<Offset>(W.shape(1)), W.data(), ids.data(),
-                        static_cast<Offset>(ids.shape(1)), out.data());
+    neural::gather_sums(g.data(), static_cast<Offset>(g.shape(0)), static_cast<Offset>(W.shape(1)), W.data(),
+                        ids.data(), static_cast<Offset>(ids.shape(1)), out.data());
 }
 
-void scatter_sums(In<Offset> offsets, In<Id> rows, In<float> g, Offset first, Offset last, In2<float> A, Out2<float> out) {
+void scatter_sums(In<Offset> offsets, In<Id> rows, In<float> g, Offset first, Offset last, In2<float> A,
+                  Out2<float> out) {
     neural::scatter_sums(offsets.data(), rows.data(), g.data(), first, last, A.data(), static_cast<Offset>(A.shape(1)),
                          out.data());
 }
@@ -152,16 +157,16 @@ void update_rows(In<Id> ids, In<Offset> offsets, In<Id> rows, In<float> g, Offse
                         {rate, beta1, beta2, correction1, correction2, epsilon, decay});
 }
 
-void adam(In<float> gradient, Out<float> values, Out<float> moment1, Out<float> moment2, float rate, float beta1, float beta2,
-          float correction1, float correction2, float epsilon, float decay) {
+void adam(In<float> gradient, Out<float> values, Out<float> moment1, Out<float> moment2, float rate, float beta1,
+          float beta2, float correction1, float correction2, float epsilon, float decay) {
     neural::adam(gradient.data(), static_cast<Offset>(values.size()), values.data(), moment1.data(), moment2.data(),
                  {rate, beta1, beta2, correction1, correction2, epsilon, decay});
 }
 
 void rank(In2<float> a, In2<float> W, In2<Id> ids, In2<float> log_scores, Out2<Id> found, Out2<float> scores) {
     neural::rank(a.data(), static_cast<Offset>(a.shape(0)), static_cast<Offset>(a.shape(1)), W.data(), ids.data(),
-                 log_scores.data(), static_cast<Offset>(ids.shape(1)), static_cast<Offset>(found.shape(1)), found.data(),
-                 scores.data());
+                 log_scores.data(), static_cast<Offset>(ids.shape(1)), static_cast<Offset>(found.shape(1)),
+                 found.data(), scores.data());
 }
 
 }  // namespace
@@ -184,8 +189,8 @@ NB_MODULE(neural, m) {
     m.def("best_of_all", &best_of_all, "queries"_a.noconvert(), "vectors"_a.noconvert(), "found"_a.noconvert(),
           "scores"_a.noconvert(), release());
     m.def("sum_codes", &sum_codes, "blocks"_a.noconvert(), "table"_a.noconvert(), "out"_a.noconvert(), release());
-    m.def("scan", &scan, "blocks"_a.noconvert(), "levels"_a.noconvert(), "queries"_a.noconvert(), "vectors"_a.noconvert(),
-          "keep"_a, "found"_a.noconvert(), "scores"_a.noconvert(), release());
+    m.def("scan", &scan, "blocks"_a.noconvert(), "levels"_a.noconvert(), "queries"_a.noconvert(),
+          "vectors"_a.noconvert(), "keep"_a, "found"_a.noconvert(), "scores"_a.noconvert(), release());
     m.def("beam", &beam, "scores"_a.noconvert(), "found"_a.noconvert(), release());
     m.def("shortlist", &shortlist, "clusters"_a.noconvert(), "logs"_a.noconvert(), "edge_ids"_a.noconvert(),
           "edge_logs"_a.noconvert(), "labels"_a, "wanted_offsets"_a.noconvert(), "wanted_ids"_a.noconvert(),

@@ -21,7 +21,8 @@ void calibrate_pairs(In<Id> feature, In<double> threshold, In<Id> left, In<Id> r
               p.data(), q.data(), labels.data(), frequency.data(), out.data());
 }
 
-void best_of(In2<Id> labels, In2<float> scores, Offset first, Offset last, Out2<Id> out_labels, Out2<float> out_scores) {
+void best_of(In2<Id> labels, In2<float> scores, Offset first, Offset last, Out2<Id> out_labels,
+             Out2<float> out_scores) {
     best(labels.data(), scores.data(), static_cast<Offset>(labels.shape(1)), first, last,
          static_cast<Offset>(out_labels.shape(1)), out_labels.data(), out_scores.data());
 }

@@ -11,17 +11,26 @@ namespace {
 // Keeps the arrays of a model alive and holds their addresses, so that a call passes one object.
 class Packed {
 public:
-    Packed(In<Offset> offsets, In<Id> children, int copies, In<Offset> block_offsets,
-           In<Offset> bucket_offsets, In<Offset> byte_offsets, In<std::uint32_t> buckets, In<std::uint8_t> bytes,
-           In<float> scales, In<float> biases, int storage, int bits, int transform, Id most_copies)
+    Packed(In<Offset> offsets, In<Id> children, int copies, In<Offset> block_offsets, In<Offset> bucket_offsets,
+           In<Offset> byte_offsets, In<std::uint32_t> buckets, In<std::uint8_t> bytes, In<float> scales,
+           In<float> biases, In<Id> label_ranks, int storage, int bits, int transform, Id most_copies)
         : offsets_(offsets), children_(children), block_offsets_(block_offsets), bucket_offsets_(bucket_offsets),
-          byte_offsets_(byte_offsets), buckets_(buckets), bytes_(bytes), scales_(scales), biases_(biases) {
+          byte_offsets_(byte_offsets), buckets_(buckets), bytes_(bytes), scales_(scales), biases_(biases),
+          label_ranks_(label_ranks) {
         model_.tree = {static_cast<Offset>(offsets.size()) - 1, offsets.data(), children.data()};
-        model_.weights = {block_offsets.data(), bucket_offsets.data(), byte_offsets.data(), buckets.data(), bytes.data(),
-                          scales.data(), biases.data(), static_cast<Storage>(storage), bits};
+        model_.weights = {block_offsets.data(),
+                          bucket_offsets.data(),
+                          byte_offsets.data(),
+                          buckets.data(),
+                          bytes.data(),
+                          scales.data(),
+                          biases.data(),
+                          static_cast<Storage>(storage),
+                          bits};
         model_.transform = static_cast<Transform>(transform);
         model_.copies = static_cast<Copies>(copies);
         model_.most_copies = most_copies;
+        model_.label_ranks = label_ranks.size() ? label_ranks.data() : nullptr;
     }
     const Model& model() const { return model_; }
 
@@ -32,6 +41,7 @@ private:
     In<std::uint32_t> buckets_;
     In<std::uint8_t> bytes_;
     In<float> scales_, biases_;
+    In<Id> label_ranks_;  // one a label, or none
     Model model_;
 };
 
@@ -62,7 +72,8 @@ Offset best_first_rows(const Packed& packed, In<Offset> x_offsets, In<Id> x_ids,
     const Csr X = csr(x_offsets, x_ids, x_values, columns);
     Offset nodes = 0;
     for (Offset row = first; row < last; ++row) {
-        nodes += best_first(packed.model(), X[row], request_of(beam, k, allowed, slack), labels.data() + row * k, scores.data() + row * k);
+        nodes += best_first(packed.model(), X[row], request_of(beam, k, allowed, slack), labels.data() + row * k,
+                            scores.data() + row * k);
     }
     return nodes;
 }
@@ -75,16 +86,19 @@ void given_rows(const Packed& packed, In<Id> owner, In<Id> node_slot, In<Offset>
     const Csr X = csr(x_offsets, x_ids, x_values, columns);
     for (Offset row = first; row < last; ++row) {
         const Offset begin = wanted_offsets.data()[row], end = wanted_offsets.data()[row + 1];
-        given(packed.model(), places, X[row], {wanted.data() + begin, static_cast<std::size_t>(end - begin)}, scores.data() + begin);
+        given(packed.model(), places, X[row], {wanted.data() + begin, static_cast<std::size_t>(end - begin)},
+              scores.data() + begin);
     }
 }
 
-nb::tuple pack(In<Id> features, In<std::uint32_t> starts, In<std::uint8_t> children, In<float> weights, int storage, int bits) {
+nb::tuple pack(In<Id> features, In<std::uint32_t> starts, In<std::uint8_t> children, In<float> weights, int storage,
+               int bits) {
     PackedBlock b;
     {
         nb::gil_scoped_release release;
         const auto go = [&]<class Value>(Value) {
-            return pack_block<Value>(features.data(), starts.data(), features.size(), children.data(), weights.data(), bits);
+            return pack_block<Value>(features.data(), starts.data(), features.size(), children.data(), weights.data(),
+                                     bits);
         };
         switch (static_cast<Storage>(storage)) {
             case Storage::float32: b = go(float{}); break;
@@ -101,8 +115,8 @@ nb::tuple unpack(const Packed& packed, Offset block) {
         nb::gil_scoped_release release;
         b = unpack_block(packed.model().weights, block);
     }
-    return nb::make_tuple(to_numpy(std::move(b.features)), to_numpy(std::move(b.starts)), to_numpy(std::move(b.children)),
-                          to_numpy(std::move(b.weights)));
+    return nb::make_tuple(to_numpy(std::move(b.features)), to_numpy(std::move(b.starts)),
+                          to_numpy(std::move(b.children)), to_numpy(std::move(b.weights)));
 }
 
 nb::tuple reach_level(const Packed& level, Id first_node, In<Offset> x_offsets, In<Id> x_ids, In<float> x_values,
@@ -122,18 +136,19 @@ nb::tuple reach_level(const Packed& level, Id first_node, In<Offset> x_offsets, 
 NB_MODULE(search, m) {
     using release = nb::call_guard<nb::gil_scoped_release>;
     nb::class_<Packed>(m, "Packed")
-        .def(nb::init<In<Offset>, In<Id>, int, In<Offset>, In<Offset>, In<Offset>, In<std::uint32_t>,
-                      In<std::uint8_t>, In<float>, In<float>, int, int, int, Id>(),
-             nb::kw_only(), nb::arg("offsets").noconvert(), nb::arg("children").noconvert(),
-             nb::arg("copies"), nb::arg("block_offsets").noconvert(), nb::arg("bucket_offsets").noconvert(),
+        .def(nb::init<In<Offset>, In<Id>, int, In<Offset>, In<Offset>, In<Offset>, In<std::uint32_t>, In<std::uint8_t>,
+                      In<float>, In<float>, In<Id>, int, int, int, Id>(),
+             nb::kw_only(), nb::arg("offsets").noconvert(), nb::arg("children").noconvert(), nb::arg("copies"),
+             nb::arg("block_offsets").noconvert(), nb::arg("bucket_offsets").noconvert(),
              nb::arg("byte_offsets").noconvert(), nb::arg("buckets").noconvert(), nb::arg("bytes").noconvert(),
-             nb::arg("scales").noconvert(), nb::arg("biases").noconvert(), nb::arg("storage"), nb::arg("bits"),
-             nb::arg("transform"), nb::arg("most_copies"));
+             nb::arg("scales").noconvert(), nb::arg("biases").noconvert(), nb::arg("label_ranks").noconvert(),
+             nb::arg("storage"), nb::arg("bits"), nb::arg("transform"), nb::arg("most_copies"));
     m.def("batch", &batch, release(), nb::arg("packed"), nb::arg("x_offsets").noconvert(), nb::arg("x_ids").noconvert(),
           nb::arg("x_values").noconvert(), nb::arg("columns"), nb::arg("first"), nb::arg("last"), nb::arg("beam"),
           nb::arg("allowed").noconvert(), nb::arg("labels").noconvert(), nb::arg("scores").noconvert());
-    m.def("single", &single, release(), nb::arg("packed"), nb::arg("x_ids").noconvert(), nb::arg("x_values").noconvert(),
-          nb::arg("beam"), nb::arg("allowed").noconvert(), nb::arg("labels").noconvert(), nb::arg("scores").noconvert());
+    m.def("single", &single, release(), nb::arg("packed"), nb::arg("x_ids").noconvert(),
+          nb::arg("x_values").noconvert(), nb::arg("beam"), nb::arg("allowed").noconvert(),
+          nb::arg("labels").noconvert(), nb::arg("scores").noconvert());
     m.def("best_first", &best_first_rows, release(), nb::arg("packed"), nb::arg("x_offsets").noconvert(),
           nb::arg("x_ids").noconvert(), nb::arg("x_values").noconvert(), nb::arg("columns"), nb::arg("first"),
           nb::arg("last"), nb::arg("beam"), nb::arg("slack"), nb::arg("allowed").noconvert(),

@@ -17,7 +17,8 @@ namespace {
 const Byte* data_of(const nb::bytes& blob) { return reinterpret_cast<const Byte*>(blob.c_str()); }
 
 nb::tuple to_python(Rows&& rows) {
-    return nb::make_tuple(to_numpy(std::move(rows.offsets)), to_numpy(std::move(rows.ids)), to_numpy(std::move(rows.values)));
+    return nb::make_tuple(to_numpy(std::move(rows.offsets)), to_numpy(std::move(rows.ids)),
+                          to_numpy(std::move(rows.values)));
 }
 
 // Holds on to the arrays that its view points into.
@@ -32,7 +33,8 @@ public:
         view_.word_features = word_features.data();
         view_.grams = reinterpret_cast<const GramSlot*>(gram_table.data());
         view_.gram_mask = gram_table.shape(0) - 1;
-        view_.pieces = {name_text.data(), name_offsets.data() + first_piece, piece_table.data(), piece_table.size() - 1};
+        view_.pieces = {name_text.data(), name_offsets.data() + first_piece, piece_table.data(),
+                        piece_table.size() - 1};
         view_.first_piece = first_piece;
         view_.idf = idf.data();
     }
@@ -41,7 +43,8 @@ public:
         Rows rows;
         {
             nb::gil_scoped_release release;
-            rows = text::transform(data_of(blob), offsets.data(), static_cast<Offset>(offsets.size()) - 1, view_, settings);
+            rows = text::transform(data_of(blob), offsets.data(), static_cast<Offset>(offsets.size()) - 1, view_,
+                                   settings);
         }
         return to_python(std::move(rows));
     }
@@ -167,8 +170,8 @@ NB_MODULE(text, m) {
             "__init__",
             [](Settings* self, std::size_t ngrams, std::size_t char_shortest, std::size_t char_longest,
                std::size_t min_points, bool lowercase, bool fold_accents, bool sublinear_tf, bool idf, bool normalize) {
-                new (self) Settings{ngrams, char_shortest, char_longest, min_points, lowercase,
-                                    fold_accents, sublinear_tf, idf, normalize};
+                new (self) Settings{ngrams,       char_shortest, char_longest, min_points, lowercase,
+                                    fold_accents, sublinear_tf,  idf,          normalize};
             },
             nb::kw_only(), "ngrams"_a, "char_shortest"_a, "char_longest"_a, "min_points"_a, "lowercase"_a,
             "fold_accents"_a, "sublinear_tf"_a, "idf"_a, "normalize"_a);

@@ -1,7 +1,8 @@
-// Which labels get into clusters of limited size, given what every pair (label, cluster) is worth at the present prices.
+// Which labels get into clusters of limited size, given what every pair (label, cluster) is worth at the present
+// prices.
 //
-// Two closed loops of index/capacity.py: what labels would like, each for itself, and what they get if pairs are taken one
-// by one, the best first, as long as both sides have room. The prices themselves stay in Python.
+// Two closed loops of index/capacity.py: what labels would like, each for itself, and what they get if pairs are taken
+// one by one, the best first, as long as both sides have room. The prices themselves stay in Python.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +14,8 @@
 
 namespace xtrellis::cluster {
 
-// Positions of the `copies` pairs of each label that are worth most, as far as they are worth anything; of equal ones the
-// first. O(pairs × copies).
+// Positions of the `copies` pairs of each label that are worth most, as far as they are worth anything; of equal ones
+// the first. O(pairs × copies).
 inline std::vector<Offset> wanted_pairs(const Offset* offsets, Offset labels, const double* worth, Id copies) {
     std::vector<Offset> out;
     std::vector<Offset> best;  // of one label, the best first
@@ -26,17 +27,19 @@ inline std::vector<Offset> wanted_pairs(const Offset* offsets, Offset labels, co
                 if (worth[i] <= worth[best.back()]) continue;
                 best.pop_back();
             }
-            best.insert(std::upper_bound(best.begin(), best.end(), i, [&](Offset a, Offset b) { return worth[a] > worth[b]; }), i);
+            best.insert(
+                std::upper_bound(best.begin(), best.end(), i, [&](Offset a, Offset b) { return worth[a] > worth[b]; }),
+                i);
         }
         out.insert(out.end(), best.begin(), best.end());
     }
     return out;
 }
 
-// Positions of the pairs that are taken, ascending: in the order of their worth (of equal ones the first), each label up to
-// `copies` times, each cluster up to `limit` times. O(pairs log pairs).
-inline std::vector<Offset> take_pairs(const Offset* offsets, Offset labels, const Id* clusters, Id n_clusters, const double* worth,
-                                      Id copies, Offset limit) {
+// Positions of the pairs that are taken, ascending: in the order of their worth (of equal ones the first), each label
+// up to `copies` times, each cluster up to `limit` times. O(pairs log pairs).
+inline std::vector<Offset> take_pairs(const Offset* offsets, Offset labels, const Id* clusters, Id n_clusters,
+                                      const double* worth, Id copies, Offset limit) {
     struct Pair {
         double worth;
         std::uint32_t position;  // enough: a label wishes for at most 255 clusters

@@ -51,7 +51,8 @@ XTRELLIS_INLINE void compare(const SparseRow& x, const Centres& centres, std::si
 }
 
 template <int N>
-XTRELLIS_INLINE void compare_rest(int vectors, const SparseRow& x, const Centres& centres, std::size_t first, Best& best) {
+XTRELLIS_INLINE void compare_rest(int vectors, const SparseRow& x, const Centres& centres, std::size_t first,
+                                  Best& best) {
     if constexpr (N > 1) {
         if (vectors < N) return compare_rest<N - 1>(vectors, x, centres, first, best);
     }
@@ -90,16 +91,10 @@ XTRELLIS_CLONES void squares(const float* matrix, std::size_t rows, std::size_t 
 }  // namespace
 
 KMeans::KMeans(const Csr& vectors, std::span<const Id> members, Id k, std::uint64_t key, ColumnMap& scratch)
-    : v_(compact(vectors, members, scratch)),
-      k_(k),
-      stride_((static_cast<std::size_t>(k) + lanes - 1) / lanes * lanes),
-      sums_(static_cast<std::size_t>(v_.width()) * stride_, 0.0f),
-      scale_(stride_, 0.0f),
-      floor_(stride_, -std::numeric_limits<float>::infinity()),
-      length_(stride_, 0.0),
-      clusters_(members.size(), -1),
-      old_(members.size(), -1),
-      similarity_(members.size(), 0.0f) {
+    : v_(compact(vectors, members, scratch)), k_(k), stride_((static_cast<std::size_t>(k) + lanes - 1) / lanes * lanes),
+      sums_(static_cast<std::size_t>(v_.width()) * stride_, 0.0f), scale_(stride_, 0.0f),
+      floor_(stride_, -std::numeric_limits<float>::infinity()), length_(stride_, 0.0), clusters_(members.size(), -1),
+      old_(members.size(), -1), similarity_(members.size(), 0.0f) {
     std::vector<std::uint32_t> order(members.size());
     std::iota(order.begin(), order.end(), 0u);
     Rng rng(key);
@@ -117,7 +112,8 @@ KMeans::KMeans(const Csr& vectors, std::span<const Id> members, Id k, std::uint6
 }
 
 void KMeans::assign(std::size_t first, std::size_t last) {
-    assign_range(v_, {sums_.data(), scale_.data(), floor_.data(), stride_}, k_, first, last, clusters_.data(), similarity_.data());
+    assign_range(v_, {sums_.data(), scale_.data(), floor_.data(), stride_}, k_, first, last, clusters_.data(),
+                 similarity_.data());
 }
 
 std::size_t KMeans::repair() {
@@ -161,7 +157,8 @@ void KMeans::update(Id group) {
     }
     const auto add = [&](const SparseRow& x, Id cluster, float sign) {
         for (std::size_t i = 0; i < x.size(); ++i) {
-            sums_[static_cast<std::size_t>(x.ids[i]) * stride_ + static_cast<std::size_t>(cluster)] += sign * x.values[i];
+            sums_[static_cast<std::size_t>(x.ids[i]) * stride_ + static_cast<std::size_t>(cluster)] +=
+                sign * x.values[i];
         }
     };
     for (std::size_t i = 0; i < size(); ++i) {

@@ -49,14 +49,14 @@ public:
 private:
     Compact v_;
     Id k_;
-    std::size_t stride_;             // k, padded
-    Roomy<float> sums_;              // width × stride
-    std::vector<float> scale_;       // 1/|S_c|; 0 for a sum of no direction
-    std::vector<float> floor_;       // 0; -inf for the padding, which nobody may choose
-    std::vector<double> length_;     // |S_c|
-    std::vector<Id> clusters_, old_; // of each member, now and in the sums (-1: not yet)
+    std::size_t stride_;              // k, padded
+    Roomy<float> sums_;               // width × stride
+    std::vector<float> scale_;        // 1/|S_c|; 0 for a sum of no direction
+    std::vector<float> floor_;        // 0; -inf for the padding, which nobody may choose
+    std::vector<double> length_;      // |S_c|
+    std::vector<Id> clusters_, old_;  // of each member, now and in the sums (-1: not yet)
     std::vector<float> similarity_;
-    bool started_ = false;           // false: the sums are still the starting vectors
+    bool started_ = false;  // false: the sums are still the starting vectors
 };
 
 }  // namespace xtrellis::cluster

@@ -64,9 +64,9 @@ inline Border weighted_half(std::span<std::uint32_t> order, const std::vector<do
     return {low, weight > 0 ? std::clamp((half - before) / weight, 0.0, 1.0) : 1.0};
 }
 
-// `weights` has an entry for each row of `vectors`; those of the members sum to 1. Reorders `members`: first the + side,
-// then the other, ids ascending within each; neither is empty if there are two members. Without similarity the vectors
-// are not looked at.
+// `weights` has an entry for each row of `vectors`; those of the members sum to 1. Reorders `members`: first the +
+// side, then the other, ids ascending within each; neither is empty if there are two members. Without similarity the
+// vectors are not looked at.
 inline WeightedSplit split_weighted(const Csr& vectors, std::span<Id> members, std::span<const double> weights,
                                     Tradeoff tradeoff, SplitSettings settings, std::uint64_t key, ColumnMap& scratch) {
     const std::size_t n = members.size();

@@ -15,7 +15,8 @@ bool plain_rows(const Index* offsets, std::size_t rows, const Id* ids, std::size
     if (offsets[0] != 0) return false;
     for (std::size_t r = 0; r < rows; ++r) {
         const Index begin = offsets[r], end = offsets[r + 1];
-        if (end < begin || static_cast<std::size_t>(end) > n_ids || static_cast<std::size_t>(end) > n_values) return false;
+        if (end < begin || static_cast<std::size_t>(end) > n_ids || static_cast<std::size_t>(end) > n_values)
+            return false;
         Id last = -1;
         for (Index i = begin; i < end; ++i) {
             if (ids[i] <= last || !std::isfinite(values[i])) return false;

@@ -16,8 +16,8 @@ struct Compact {
     std::vector<Offset> offsets;  // rows + 1
     std::vector<Id> ids;          // local column ids
     std::vector<float> values;
-    std::vector<Id> columns;      // local id -> global id; frequent columns first, so that they share cache lines
-    Id singles = 0;               // columns that occur in one row only: the last ones
+    std::vector<Id> columns;  // local id -> global id; frequent columns first, so that they share cache lines
+    Id singles = 0;           // columns that occur in one row only: the last ones
 
     Offset rows() const { return static_cast<Offset>(offsets.size()) - 1; }
     Id width() const { return static_cast<Id>(columns.size()); }
@@ -43,7 +43,8 @@ struct ClearOnThrow {
 inline Compact compact(const Csr& matrix, std::span<const Id> rows, ColumnMap& scratch) {
     Compact out;
     const ClearOnThrow guard{scratch};
-    if (scratch.size() < static_cast<std::size_t>(matrix.columns)) scratch.resize(static_cast<std::size_t>(matrix.columns), 0);
+    if (scratch.size() < static_cast<std::size_t>(matrix.columns))
+        scratch.resize(static_cast<std::size_t>(matrix.columns), 0);
     Offset nonzeros = 0;
     auto& seen = out.columns;
     for (const Id row : rows) {

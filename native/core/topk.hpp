@@ -1,4 +1,4 @@
-// The k best of a stream of (label, score): higher score first, then smaller label id.
+// The k best of a stream of (label, score): higher score first, then smaller label id (or rank, where labels have one).
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,10 @@ struct Scored {
 // True if a is a better answer than b. A total order for distinct labels, so results never depend on arrival order.
 // An object, not a function: the standard algorithms inline it.
 struct Better {
+    const Id* ranks = nullptr;  // labels of equal scores: the one with the smaller rank is better; null: by their ids
     bool operator()(const Scored& a, const Scored& b) const {
-        return a.score > b.score || (a.score == b.score && a.label < b.label);
+        if (a.score != b.score) return a.score > b.score;
+        return ranks ? ranks[a.label] < ranks[b.label] : a.label < b.label;
     }
 };
 constexpr Better better;
@@ -27,8 +29,9 @@ constexpr Better better;
 class TopKHeap {
 public:
     explicit TopKHeap(std::size_t k = 0) { reset(k); }
-    void reset(std::size_t k) {
+    void reset(std::size_t k, const Id* ranks = nullptr) {
         k_ = k;
+        better_ = {ranks};
         heap_.clear();
     }
     bool full() const { return heap_.size() >= k_; }
@@ -37,11 +40,11 @@ public:
     void offer(Scored s) {
         if (heap_.size() < k_) {
             heap_.push_back(s);
-            std::push_heap(heap_.begin(), heap_.end(), better);
-        } else if (k_ > 0 && better(s, heap_.front())) {
-            std::pop_heap(heap_.begin(), heap_.end(), better);
+            std::push_heap(heap_.begin(), heap_.end(), better_);
+        } else if (k_ > 0 && better_(s, heap_.front())) {
+            std::pop_heap(heap_.begin(), heap_.end(), better_);
             heap_.back() = s;
-            std::push_heap(heap_.begin(), heap_.end(), better);
+            std::push_heap(heap_.begin(), heap_.end(), better_);
         }
     }
     // For labels that may come more than once: the best of their scores counts. O(k).
@@ -50,7 +53,7 @@ public:
             if (heap_[i].label != s.label) continue;
             if (s.score > heap_[i].score) {
                 heap_[i] = s;
-                std::make_heap(heap_.begin(), heap_.end(), better);
+                std::make_heap(heap_.begin(), heap_.end(), better_);
             }
             return;
         }
@@ -59,13 +62,14 @@ public:
     // Best first; leaves the heap empty.
     template <class Write>
     void drain(Write write) {
-        std::sort_heap(heap_.begin(), heap_.end(), better);
+        std::sort_heap(heap_.begin(), heap_.end(), better_);
         for (std::size_t i = 0; i < heap_.size(); ++i) write(i, heap_[i]);
         heap_.clear();
     }
 
 private:
     std::size_t k_ = 0;
+    Better better_;
     std::vector<Scored> heap_;
 };
 

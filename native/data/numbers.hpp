@@ -55,7 +55,8 @@ inline Number parse_slowly(const char*& p, float& value) {
     const char* begin = p;
     const bool minus = *begin == '-';
     if (*begin == '+' || *begin == '-') ++begin;
-    if (!is_digit(*begin) && *begin != '.') return Number::junk;  // from_chars itself would take "-1", "nan", "infinity"
+    if (!is_digit(*begin) && *begin != '.')
+        return Number::junk;  // from_chars itself would take "-1", "nan", "infinity"
     const auto read = std::from_chars(begin, end, value);
     if (read.ec == std::errc::invalid_argument || read.ptr == begin) return Number::junk;
     if (read.ec == std::errc::result_out_of_range) {

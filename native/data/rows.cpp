@@ -164,7 +164,8 @@ void append(std::string& out, T value) {
 
 Rows parse_rows(std::span<const char> text, const RowLayout& layout) { return Parser(text, layout).run(); }
 
-std::string format_rows(const Csr& labels, const Csr& features, bool labelled, std::int64_t base, Offset begin, Offset end) {
+std::string format_rows(const Csr& labels, const Csr& features, bool labelled, std::int64_t base, Offset begin,
+                        Offset end) {
     std::string out;
     for (auto row = begin; row < end; ++row) {
         if (labelled) {

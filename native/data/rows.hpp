@@ -16,11 +16,11 @@
 namespace xtrellis::data {
 
 struct RowLayout {
-    bool labelled = true;      // the first field may hold labels
-    bool comments = false;     // '#' hides the rest of a line; a line that is nothing but a comment is not a row
-    std::int64_t labels = 0;   // label ids are below this
-    std::int64_t features = 0; // feature ids, after `base` is taken off, are below this
-    std::int64_t base = 0;     // the number of the first feature in the file
+    bool labelled = true;       // the first field may hold labels
+    bool comments = false;      // '#' hides the rest of a line; a line that is nothing but a comment is not a row
+    std::int64_t labels = 0;    // label ids are below this
+    std::int64_t features = 0;  // feature ids, after `base` is taken off, are below this
+    std::int64_t base = 0;      // the number of the first feature in the file
 };
 
 // What is wrong with a line; Python words it (src/xtrellis/data/rows.py).
@@ -51,6 +51,7 @@ struct Rows {
 Rows parse_rows(std::span<const char> text, const RowLayout& layout);
 
 // The inverse for rows [begin, end): numbers in the shortest form that reads back as the same float32.
-std::string format_rows(const Csr& labels, const Csr& features, bool labelled, std::int64_t base, Offset begin, Offset end);
+std::string format_rows(const Csr& labels, const Csr& features, bool labelled, std::int64_t base, Offset begin,
+                        Offset end);
 
 }  // namespace xtrellis::data

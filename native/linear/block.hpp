@@ -14,9 +14,9 @@ namespace xtrellis::linear {
 constexpr int max_block = 256;  // a child's place in its block is one byte
 
 struct Block {
-    std::vector<Id> features;             // global ids, ascending
-    std::vector<std::uint32_t> starts;    // features + 1: where each feature's entries begin
-    std::vector<std::uint8_t> children;   // entries of a feature: ascending child, weight beside it
+    std::vector<Id> features;            // global ids, ascending
+    std::vector<std::uint32_t> starts;   // features + 1: where each feature's entries begin
+    std::vector<std::uint8_t> children;  // entries of a feature: ascending child, weight beside it
     std::vector<float> weights;
     std::vector<float> biases;            // one a child, never pruned
     std::vector<std::int32_t> epochs;     // one a child: how long its group took
@@ -59,7 +59,8 @@ public:
         for (const Entry& e : entries_) ++count[e.feature];
         Block block;
         // Exact sizes: finished blocks wait in memory by the thousand, and doubling would leave half of it unused.
-        const auto kept = static_cast<std::size_t>(std::count_if(count.begin(), count.end(), [](std::uint32_t c) { return c > 0; }));
+        const auto kept =
+            static_cast<std::size_t>(std::count_if(count.begin(), count.end(), [](std::uint32_t c) { return c > 0; }));
         block.features.reserve(kept);
         block.starts.reserve(kept + 1);
         block.starts.push_back(0);

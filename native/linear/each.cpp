@@ -8,8 +8,8 @@
 
 namespace xtrellis::linear {
 
-Classifiers train_each(const Csr& X, const OwnRows& own, Offset first, Offset last, float bias, const Settings& settings,
-                       Pruning pruning, std::uint64_t key) {
+Classifiers train_each(const Csr& X, const OwnRows& own, Offset first, Offset last, float bias,
+                       const Settings& settings, Pruning pruning, std::uint64_t key) {
     constexpr int width = 4;  // the narrowest group: one lane is used
     thread_local ColumnMap scratch;
     Classifiers out;
@@ -19,7 +19,8 @@ Classifiers train_each(const Csr& X, const OwnRows& own, Offset first, Offset la
     std::vector<Curvature> curvatures;
     std::vector<std::pair<Id, float>> kept;
     for (Offset label = first; label < last; ++label) {
-        const auto begin = static_cast<std::size_t>(own.offsets[label]), end = static_cast<std::size_t>(own.offsets[label + 1]);
+        const auto begin = static_cast<std::size_t>(own.offsets[label]),
+                   end = static_cast<std::size_t>(own.offsets[label + 1]);
         masks.assign(own.positive + begin, own.positive + end);
         if (std::find(masks.begin(), masks.end(), 1u) == masks.end()) {
             out.offsets.push_back(out.offsets.back());
@@ -32,15 +33,22 @@ Classifiers train_each(const Csr& X, const OwnRows& own, Offset first, Offset la
         order.resize(masks.size());
         curvatures.resize(masks.size());
         float biases[width] = {};
-        const Rows rows{static_cast<std::uint32_t>(masks.size()), problem.x.offsets.data(), problem.shared.data(),
-                        problem.x.offsets.data() + 1, problem.x.ids.data(), problem.x.values.data(), problem.norms.data(),
-                        problem.own.data(), bias};
+        const Rows rows{static_cast<std::uint32_t>(masks.size()),
+                        problem.x.offsets.data(),
+                        problem.shared.data(),
+                        problem.x.offsets.data() + 1,
+                        problem.x.ids.data(),
+                        problem.x.values.data(),
+                        problem.norms.data(),
+                        problem.own.data(),
+                        bias};
         solve_group_here(width, rows, masks.data(), 1, settings, mix(key ^ static_cast<std::uint64_t>(label)),
                          {weights.data(), alphas.data(), biases, order.data(), curvatures.data()});
         kept.clear();
         for (Id f = 0; f < problem.width(); ++f) {
             const float w = weights[static_cast<std::size_t>(f) * width];
-            if (w != 0 && std::fabs(w) >= pruning.threshold) kept.push_back({problem.x.columns[static_cast<std::size_t>(f)], w});
+            if (w != 0 && std::fabs(w) >= pruning.threshold)
+                kept.push_back({problem.x.columns[static_cast<std::size_t>(f)], w});
         }
         const auto limit = static_cast<std::size_t>(pruning.max_weights);
         if (limit && kept.size() > limit) {

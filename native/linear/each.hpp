@@ -1,7 +1,8 @@
 // Train classifiers that share no rows: each has a list of its own, of rows that have its label or might have had it.
 //
-// The lock-step solver runs them one at a time, in the first of four lanes. Lanes of one problem share rows; labels that
-// are candidates of much the same rows are rare enough that putting them together would look at more rows than it saves.
+// The lock-step solver runs them one at a time, in the first of four lanes. Lanes of one problem share rows; labels
+// that are candidates of much the same rows are rare enough that putting them together would look at more rows than it
+// saves.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ struct Classifiers {
 };
 
 // Labels first .. last. A label that no row has is not trained: it gets no weights and the bias -1, a sure "no".
-Classifiers train_each(const Csr& X, const OwnRows& own, Offset first, Offset last, float bias, const Settings& settings,
-                       Pruning pruning, std::uint64_t key);
+Classifiers train_each(const Csr& X, const OwnRows& own, Offset first, Offset last, float bias,
+                       const Settings& settings, Pruning pruning, std::uint64_t key);
 
 }  // namespace xtrellis::linear

@@ -1,5 +1,5 @@
-// Which rows a node is trained on, for a run of nodes of one level: rows go down the tree along the paths of their labels
-// (teacher forcing), to the nodes that search would look at (matcher-aware), or both.
+// Which rows a node is trained on, for a run of nodes of one level: rows go down the tree along the paths of their
+// labels (teacher forcing), to the nodes that search would look at (matcher-aware), or both.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,8 @@ struct Slots {
     const Id* label_slots;
 };
 
-// What search has reached: row i holds the nodes `nodes[offsets[i] .. offsets[i+1])`, ascending. Null: nothing is known.
+// What search has reached: row i holds the nodes `nodes[offsets[i] .. offsets[i+1])`, ascending. Null: nothing is
+// known.
 struct Reached {
     const Offset* offsets = nullptr;
     const Id* nodes = nullptr;
@@ -114,7 +115,8 @@ inline Routes route(const Offset* y_offsets, const Id* y_ids, Offset rows, const
     out.positives.resize(children.size());
     for (std::size_t t = 0; t < total; ++t) {
         const auto at = static_cast<std::size_t>(next[static_cast<std::size_t>(visit_nodes[t])]++);
-        std::copy(children.begin() + begins[t], children.begin() + begins[t + 1], out.positives.begin() + out.positive_offsets[at]);
+        std::copy(children.begin() + begins[t], children.begin() + begins[t + 1],
+                  out.positives.begin() + out.positive_offsets[at]);
     }
     return out;
 }

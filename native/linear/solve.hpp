@@ -24,9 +24,9 @@ enum class Loss : int { squared_hinge = 0, logistic = 1 };
 
 struct Settings {
     Loss loss = Loss::squared_hinge;
-    float cost_positive = 1;   // C of rows that have the label
-    float cost_negative = 1;   // C of rows that do not
-    float tolerance = 0.1f;    // largest spread of projected gradients at which a classifier counts as solved
+    float cost_positive = 1;  // C of rows that have the label
+    float cost_negative = 1;  // C of rows that do not
+    float tolerance = 0.1f;   // largest spread of projected gradients at which a classifier counts as solved
     int epochs = 100;
 };
 
@@ -50,11 +50,11 @@ struct Curvature {
 
 // What one group of classifiers is solved in: zeroed by the caller, stride is its number of lanes.
 struct Arrays {
-    float* weights;  // width × stride
-    float* alphas;   // rows × stride
-    float* biases;   // stride
-    std::uint32_t* order;      // rows
-    Curvature* curvatures;     // rows
+    float* weights;         // width × stride
+    float* alphas;          // rows × stride
+    float* biases;          // stride
+    std::uint32_t* order;   // rows
+    Curvature* curvatures;  // rows
 };
 
 struct Outcome {
@@ -84,7 +84,9 @@ struct SquaredHinge {
         F next, gradient, violation;
     };
     // A division is slow and the next row waits for it: the reciprocals of the curvatures are computed beforehand.
-    XTRELLIS_INLINE Curvature curvature(float norm) const { return {1 / (ridge_positive[0] + norm), 1 / (ridge_negative[0] + norm)}; }
+    XTRELLIS_INLINE Curvature curvature(float norm) const {
+        return {1 / (ridge_positive[0] + norm), 1 / (ridge_negative[0] + norm)};
+    }
     XTRELLIS_INLINE Step operator()(F a, F z, F s, I positive, Curvature inverse, I) const {
         const F ridge = positive ? ridge_positive : ridge_negative;
         const F g = s * z - 1.0f + ridge * a;
@@ -101,7 +103,8 @@ struct Logistic {
     static constexpr bool shrinks = false;  // every α is interior: nothing ever rests at a bound
     float cost_positive, cost_negative;
 
-    XTRELLIS_INLINE explicit Logistic(const Settings& s) : cost_positive(s.cost_positive), cost_negative(s.cost_negative) {}
+    XTRELLIS_INLINE explicit Logistic(const Settings& s)
+        : cost_positive(s.cost_positive), cost_negative(s.cost_negative) {}
 
     struct Step {
         F next, gradient, violation;
@@ -142,8 +145,8 @@ struct Logistic {
 };
 
 // Solve up to K·N classifiers: K vectors of N lanes, so that while one waits for its margin the other computes.
-// `masks[i]` has bit l set if row i has label l; `lanes` says how many are real. Converged lanes freeze; rows at rest in
-// all lanes drop out until the end, when everything is looked at once more.
+// `masks[i]` has bit l set if row i has label l; `lanes` says how many are real. Converged lanes freeze; rows at rest
+// in all lanes drop out until the end, when everything is looked at once more.
 template <int N, int K, class Rule>
 XTRELLIS_INLINE Outcome solve_group(const Rows& p, const std::uint32_t* masks, int lanes, const Settings& settings,
                                     std::uint64_t key, const Arrays& arrays) {
@@ -195,7 +198,8 @@ XTRELLIS_INLINE Outcome solve_group(const Rows& p, const std::uint32_t* masks, i
                 for (int k = 0; k < K; ++k) z[1][k] += values[j + 1] * L::load(w1 + k * N);
             }
             if (j < end) {
-                for (int k = 0; k < K; ++k) z[0][k] += values[j] * L::load(weights + static_cast<std::size_t>(ids[j]) * stride + k * N);
+                for (int k = 0; k < K; ++k)
+                    z[0][k] += values[j] * L::load(weights + static_cast<std::size_t>(ids[j]) * stride + k * N);
             }
             float* alpha = alphas + static_cast<std::size_t>(i) * stride;
             F delta[K], next[K], violation[K];

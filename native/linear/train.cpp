@@ -5,25 +5,22 @@
 
 namespace xtrellis::linear {
 
-using Solve = Outcome(int group, const Rows&, const std::uint32_t* masks, int lanes, const Settings&, std::uint64_t key, const Arrays&);
+using Solve = Outcome(int group, const Rows&, const std::uint32_t* masks, int lanes, const Settings&, std::uint64_t key,
+                      const Arrays&);
 namespace base { Solve solve; }
 namespace avx2 { Solve solve; }
 namespace avx512 { Solve solve; }
 
 namespace {
 
-Solve* pick(Variant variant) {
+Solve* pick(InstructionSet wanted) {
+    switch (runnable(wanted)) {
 #if defined(__x86_64__)
-    static const Variant most = widest();
-    switch (std::min(variant, most)) {
-        case Variant::avx512: return avx512::solve;
-        case Variant::avx2: return avx2::solve;
-        case Variant::base: break;
-    }
-#else
-    static_cast<void>(variant);
+        case InstructionSet::avx512: return avx512::solve;
+        case InstructionSet::avx2: return avx2::solve;
 #endif
-    return base::solve;
+        default: return base::solve;
+    }
 }
 
 // Which of the children first .. first + lanes each row belongs to, as bits.
@@ -39,23 +36,13 @@ void fill_masks(const NodeRows& node, int first, int lanes, std::vector<std::uin
 
 }  // namespace
 
-Variant widest() {
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw")) return Variant::avx512;
-        return Variant::avx2;
-    }
-#endif
-    return Variant::base;
-}
-
 Outcome solve_group_here(int group, const Rows& rows, const std::uint32_t* masks, int lanes, const Settings& settings,
                          std::uint64_t key, const Arrays& arrays) {
-    return pick(Variant::avx512)(group, rows, masks, lanes, settings, key, arrays);
+    return pick(InstructionSet::avx512)(group, rows, masks, lanes, settings, key, arrays);
 }
 
 Block train_block(const Csr& X, const NodeRows& node, int first, int count, float bias, const Settings& settings,
-                  Pruning pruning, std::uint64_t key, Variant variant) {
+                  Pruning pruning, std::uint64_t key, InstructionSet instructions) {
     thread_local ColumnMap scratch;
     const Problem problem = build_problem(X, node.rows, bias, scratch);
     BlockBuilder builder(problem, pruning);
@@ -66,10 +53,16 @@ Block train_block(const Csr& X, const NodeRows& node, int first, int count, floa
     std::vector<float> weights, alphas;
     std::vector<std::uint32_t> order(node.rows.size());
     std::vector<Curvature> curvatures(node.rows.size());
-    const Rows rows{static_cast<std::uint32_t>(node.rows.size()), problem.x.offsets.data(), problem.shared.data(),
-                    problem.x.offsets.data() + 1, problem.x.ids.data(), problem.x.values.data(), problem.norms.data(),
-                    problem.own.data(), bias};
-    Solve* const solve = pick(variant);
+    const Rows rows{static_cast<std::uint32_t>(node.rows.size()),
+                    problem.x.offsets.data(),
+                    problem.shared.data(),
+                    problem.x.offsets.data() + 1,
+                    problem.x.ids.data(),
+                    problem.x.values.data(),
+                    problem.norms.data(),
+                    problem.own.data(),
+                    bias};
+    Solve* const solve = pick(instructions);
     for (int begin = 0, width = 0; begin < count; begin += width) {
         // Wider groups hide the time in which a row's step waits for its margin.
         const int left = count - begin;

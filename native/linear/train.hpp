@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "core/cpu.hpp"
 #include "linear/block.hpp"
 #include "linear/problem.hpp"
 #include "linear/solve.hpp"
@@ -18,18 +19,12 @@ struct NodeRows {
     const Id* positives;
 };
 
-// The solver is compiled for several instruction sets; each runs wherever a later one does.
-enum class Variant : int { base = 0, avx2 = 1, avx512 = 2 };
-
-// The widest that this machine runs.
-Variant widest();
-
-// Children first .. first + count (count ≤ 256) of a node. `key` seeds the order of the rows. A variant wider than the
-// machine runs becomes the widest; tests ask for others.
+// Children first .. first + count (count ≤ 256) of a node. `key` seeds the order of the rows. Instructions that the
+// machine lacks become the best that it has; tests ask for others.
 Block train_block(const Csr& X, const NodeRows& node, int first, int count, float bias, const Settings& settings,
-                  Pruning pruning, std::uint64_t key, Variant variant = Variant::avx512);
+                  Pruning pruning, std::uint64_t key, InstructionSet instructions = InstructionSet::avx512);
 
-// The lock-step solver for the widest instruction set of this machine; `group` is 4, 8, 16 or 32 lanes.
+// The lock-step solver for the best instruction set of this machine; `group` is 4, 8, 16 or 32 lanes.
 Outcome solve_group_here(int group, const Rows& rows, const std::uint32_t* masks, int lanes, const Settings& settings,
                          std::uint64_t key, const Arrays& arrays);
 

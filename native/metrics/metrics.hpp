@@ -20,9 +20,9 @@ enum class Fault : int { none = 0, label_out_of_range = 1, not_a_number = 2, rep
 
 struct RankingCheck {
     Fault fault = Fault::none;
-    Offset row = -1;     // where the first fault is
-    Id label = -1;       // the label at fault
-    bool ranked = true;  // every row is best first, ties by label id, pads (-1) at its end
+    Offset row = -1;        // where the first fault is
+    Id label = -1;          // the label at fault
+    bool pads_last = true;  // in every row, all pads (-1) are at its end
 };
 
 inline bool repeats(const Id* labels, Offset k, std::vector<Id>& scratch, Id& which) {
@@ -58,9 +58,7 @@ inline RankingCheck check_ranking(const Id* labels, const float* scores, Offset 
         for (Offset j = 0; j < k; ++j) {
             if (l[j] < -1 || l[j] >= n_labels) return {Fault::label_out_of_range, row, l[j], false};
             if (l[j] >= 0 && std::isnan(s[j])) return {Fault::not_a_number, row, l[j], false};
-            if (j > 0 && l[j] >= 0) {
-                out.ranked &= l[j - 1] >= 0 && better({s[j - 1], l[j - 1]}, {s[j], l[j]});
-            }
+            if (j > 0 && l[j] >= 0) out.pads_last &= l[j - 1] >= 0;
         }
         Id which = -1;
         if (repeats(l, k, scratch, which)) return {Fault::repeated_label, row, which, false};
@@ -88,7 +86,8 @@ inline void mark_hits(const Offset* offsets, const Id* ids, const Id* labels, Of
 }
 
 // out[j*n + row] = the j-th largest weight among the row's ids; 0 where the row has fewer.
-inline void largest_weights(const Offset* offsets, const Id* ids, const double* weights, Offset n, Offset k, double* out) {
+inline void largest_weights(const Offset* offsets, const Id* ids, const double* weights, Offset n, Offset k,
+                            double* out) {
     std::vector<double> best;
     for (Offset row = 0; row < n; ++row) {
         best.clear();
@@ -110,10 +109,9 @@ void rank_rows(const Offset* offsets, const Id* ids, const Score* scores, Offset
         order.clear();
         for (Offset p = offsets[row]; p < offsets[row + 1]; ++p) order.push_back(p);
         const auto kept = std::min<std::size_t>(order.size(), static_cast<std::size_t>(k));
-        std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept), order.end(),
-                          [&](Offset a, Offset b) {
-                              return scores[a] > scores[b] || (scores[a] == scores[b] && ids[a] < ids[b]);
-                          });
+        std::partial_sort(
+            order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept), order.end(),
+            [&](Offset a, Offset b) { return scores[a] > scores[b] || (scores[a] == scores[b] && ids[a] < ids[b]); });
         for (std::size_t j = 0; j < static_cast<std::size_t>(k); ++j) {
             labels[row * k + static_cast<Offset>(j)] = j < kept ? ids[order[j]] : -1;
             out[row * k + static_cast<Offset>(j)] = j < kept ? static_cast<float>(scores[order[j]]) : 0.0f;

@@ -50,7 +50,8 @@ XTRELLIS_CLONES void update_bag(std::span<const Id> ids, const Offset* offsets, 
         if (c + 2 < last) fetch(W + static_cast<Offset>(ids[static_cast<std::size_t>(c + 2)]) * dim, dim);
         float* g = gradient.data();
         std::fill(g, g + dim, 0.0f);
-        for (Offset e = offsets[c]; e < offsets[c + 1]; ++e) add(g, G + static_cast<Offset>(rows[e]) * dim, values[e], dim);
+        for (Offset e = offsets[c]; e < offsets[c + 1]; ++e)
+            add(g, G + static_cast<Offset>(rows[e]) * dim, values[e], dim);
         float square = 0;
         for (Offset j = 0; j < dim; ++j) square += g[j] * g[j];
         const Id id = ids[static_cast<std::size_t>(c)];
@@ -68,7 +69,8 @@ XTRELLIS_CLONES void update_bag(std::span<const Id> ids, const Offset* offsets, 
     settle();
 }
 
-XTRELLIS_CLONES void update_unit(std::span<const Id> ids, const float* G, Offset dim, float* V, float* sums, Step step) {
+XTRELLIS_CLONES void update_unit(std::span<const Id> ids, const float* G, Offset dim, float* V, float* sums,
+                                 Step step) {
     for (std::size_t i = 0; i < ids.size(); ++i) {
         const float* g = G + static_cast<Offset>(i) * dim;
         float* v = V + static_cast<Offset>(ids[i]) * dim;

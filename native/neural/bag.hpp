@@ -16,8 +16,8 @@ struct Step {
     float epsilon;
 };
 
-// One Adagrad step of the embeddings of columns first .. last: their gradient is Σ_r x_rf G[r], never stored as a whole.
-// `squares` (dim) receives by how much the sums of squares of W's columns have changed.
+// One Adagrad step of the embeddings of columns first .. last: their gradient is Σ_r x_rf G[r], never stored as a
+// whole. `squares` (dim) receives by how much the sums of squares of W's columns have changed.
 void update_bag(std::span<const Id> ids, const Offset* offsets, const Id* rows, const float* values, Offset first,
                 Offset last, const float* G, Offset dim, float* W, float* sums, Step step, double* squares);
 

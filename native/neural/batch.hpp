@@ -58,12 +58,13 @@ inline Columns by_column(const Csr& batch) {
         const SparseRow x = batch[row];
         for (std::size_t i = 0; i < x.size(); ++i) entries.push_back({x.ids[i], static_cast<Id>(row), x.values[i]});
     }
-    const int bits = std::bit_width(static_cast<std::uint64_t>(batch.columns));
+    const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(batch.columns)));
     for (int shift = 0; shift < bits; shift += digit) {  // stable: rows stay ascending within a column
         std::array<std::size_t, radix + 1> starts{};
         for (const Entry& e : entries) ++starts[static_cast<std::size_t>((e.column >> shift) & (radix - 1)) + 1];
         for (int i = 0; i < radix; ++i) starts[static_cast<std::size_t>(i) + 1] += starts[static_cast<std::size_t>(i)];
-        for (const Entry& e : entries) sorted[starts[static_cast<std::size_t>((e.column >> shift) & (radix - 1))]++] = e;
+        for (const Entry& e : entries)
+            sorted[starts[static_cast<std::size_t>((e.column >> shift) & (radix - 1))]++] = e;
         entries.swap(sorted);
     }
     Columns out;

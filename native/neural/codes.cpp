@@ -1,6 +1,7 @@
 #include "neural/codes.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <vector>
 
@@ -18,7 +19,8 @@ namespace {
 constexpr Offset chunk = 16;      // blocks whose sums are held at once
 constexpr std::size_t ahead = 4;  // vectors are fetched so many labels before they are needed
 
-void sum_plainly(const std::uint8_t* blocks, Offset count, Offset bytes, const std::uint8_t* table, std::uint16_t* out) {
+void sum_plainly(const std::uint8_t* blocks, Offset count, Offset bytes, const std::uint8_t* table,
+                 std::uint16_t* out) {
     for (Offset block = 0; block < count; ++block) {
         std::uint16_t sums[block_labels] = {};
         for (Offset b = 0; b < bytes; ++b) {
@@ -33,22 +35,18 @@ void sum_plainly(const std::uint8_t* blocks, Offset count, Offset bytes, const s
     }
 }
 
-Sum* pick(Instructions most) {
+Sum* pick(InstructionSet wanted) {
+    switch (runnable(wanted)) {
 #if defined(__x86_64__)
-    static const Instructions here = widest();
-    switch (std::min(most, here)) {
-        case Instructions::avx512: return avx512::sum_codes;
-        case Instructions::avx2: return avx2::sum_codes;
-        case Instructions::base: break;
-    }
-#else
-    static_cast<void>(most);
+        case InstructionSet::avx512: return avx512::sum_codes;
+        case InstructionSet::avx2: return avx2::sum_codes;
 #endif
-    return sum_plainly;
+        default: return sum_plainly;
+    }
 }
 
-// A query's shares of products by pairs of dimensions, as whole numbers: all in steps of the same size, the smallest share
-// of each pair as 0 (which takes as much from every label), so that the largest sum fits 16 bits.
+// A query's shares of products by pairs of dimensions, as whole numbers: all in steps of the same size, the smallest
+// share of each pair as 0 (which takes as much from every label), so that the largest sum fits 16 bits.
 void fill_table(const Codes& codes, const float* query, Offset dim, std::vector<float>& shares, std::uint8_t* table) {
     const Offset pairs = 2 * codes.bytes;
     shares.assign(static_cast<std::size_t>(pairs) * 16, 0.0f);
@@ -110,30 +108,19 @@ typedef std::uint16_t Sums __attribute__((vector_size(64)));
 XTRELLIS_INLINE bool any_reaches(const std::uint16_t* sums, std::uint16_t least) {
     Sums values;
     __builtin_memcpy(&values, sums, sizeof values);
-    const auto reached = values >= (Sums{} + least);
-    return Lanes<16>::any(reinterpret_cast<const Lanes<16>::Ints&>(reached));
+    return Lanes<16>::any(std::bit_cast<Lanes<16>::Ints>(values >= (Sums{} + least)));
 }
 
 }  // namespace
 
-Instructions widest() {
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw")) return Instructions::avx512;
-        return Instructions::avx2;
-    }
-#endif
-    return Instructions::base;
-}
-
 void sum_codes(const std::uint8_t* blocks, Offset count, Offset bytes, const std::uint8_t* table, std::uint16_t* out,
-               Instructions most) {
-    pick(most)(blocks, count, bytes, table, out);
+               InstructionSet instructions) {
+    pick(instructions)(blocks, count, bytes, table, out);
 }
 
 XTRELLIS_CLONES void scan(const Codes& codes, const float* queries, Offset n, const float* vectors, Offset labels,
                           Offset dim, Offset keep, Offset k, Id* found, float* scores) {
-    Sum* const sum = pick(Instructions::avx512);
+    Sum* const sum = pick(InstructionSet::avx512);
     std::vector<float> shares;
     std::vector<std::uint8_t> table(static_cast<std::size_t>(codes.bytes) * 32);
     std::vector<std::uint16_t> sums(static_cast<std::size_t>(chunk * block_labels));
@@ -143,12 +130,15 @@ XTRELLIS_CLONES void scan(const Codes& codes, const float* queries, Offset n, co
     for (Offset row = 0; row < n; ++row) {
         const float* query = queries + row * dim;
         fill_table(codes, query, dim, shares, table.data());
-        promising.reset(static_cast<std::size_t>(std::clamp<Offset>(std::max(keep, k), 1, std::max<Offset>(labels, 1))));
+        promising.reset(
+            static_cast<std::size_t>(std::clamp<Offset>(std::max(keep, k), 1, std::max<Offset>(labels, 1))));
         for (Offset block = 0; block < blocks; block += chunk) {
             const Offset count = std::min(chunk, blocks - block), first = block * block_labels;
             sum(codes.blocks + block * codes.bytes * block_labels, count, codes.bytes, table.data(), sums.data());
             for (Offset i = 0; i < count * block_labels; i += 32) {
-                if (!any_reaches(sums.data() + i, promising.least())) [[likely]] continue;
+                if (!any_reaches(sums.data() + i, promising.least())) [[likely]] {
+                    continue;
+                }
                 for (Offset j = i; j < std::min(i + 32, labels - first); ++j) {
                     const std::uint16_t value = sums[static_cast<std::size_t>(j)];
                     if (value >= promising.least()) promising.offer(value, static_cast<Id>(first + j));

@@ -15,7 +15,8 @@ void sum_codes(const std::uint8_t* blocks, Offset count, Offset bytes, const std
         __m512i evens = _mm512_setzero_si512(), odds = evens;
         for (Offset b = 0; b < bytes; b += 2) {
             const __m512i first = _mm512_loadu_si512(codes + b * 64), second = _mm512_loadu_si512(codes + b * 64 + 64);
-            // The next block: the processor itself fetches ahead only to the end of a page. Past the last one it is no harm.
+            // The next block: the processor itself fetches ahead only to the end of a page. Past the last one it is no
+            // harm.
             _mm_prefetch(codes + (bytes + b) * 64, _MM_HINT_T0);
             _mm_prefetch(codes + (bytes + b) * 64 + 64, _MM_HINT_T0);
             const auto look = [&](int half, __m512i at) __attribute__((always_inline)) {

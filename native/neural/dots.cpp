@@ -35,10 +35,13 @@ XTRELLIS_INLINE void all_pairs(const float* a, Offset n, const float* b, Offset 
         const Offset size = std::min(block, m - from);
         Offset row = 0;
         for (; row + 4 <= n; row += 4) {
-            strip<4>(a + row * dim, b + from * dim, size, dim, [&](int r, Offset c, float value) __attribute__((always_inline)) { use(row + r, from + c, value); });
+            strip<4>(a + row * dim, b + from * dim, size, dim,
+                     [&](int r, Offset c, float value)
+                         __attribute__((always_inline)) { use(row + r, from + c, value); });
         }
         for (; row < n; ++row) {
-            strip<1>(a + row * dim, b + from * dim, size, dim, [&](int, Offset c, float value) __attribute__((always_inline)) { use(row, from + c, value); });
+            strip<1>(a + row * dim, b + from * dim, size, dim,
+                     [&](int, Offset c, float value) __attribute__((always_inline)) { use(row, from + c, value); });
         }
     }
 }
@@ -55,11 +58,13 @@ void write(TopKHeap& heap, Offset k, Id* found, float* scores) {
 }  // namespace
 
 XTRELLIS_CLONES void products(const float* a, Offset n, const float* b, Offset m, Offset dim, float* out) {
-    all_pairs(a, n, b, m, dim, [&](Offset row, Offset column, float value) __attribute__((always_inline)) { out[row * m + column] = value; });
+    all_pairs(a, n, b, m, dim, [&](Offset row, Offset column, float value) __attribute__((always_inline)) {
+        out[row * m + column] = value;
+    });
 }
 
-XTRELLIS_CLONES void best_of_all(const float* queries, Offset n, const float* vectors, Offset labels, Offset dim, Offset k,
-                                 Id* found, float* scores) {
+XTRELLIS_CLONES void best_of_all(const float* queries, Offset n, const float* vectors, Offset labels, Offset dim,
+                                 Offset k, Id* found, float* scores) {
     constexpr Offset together = 64;
     std::vector<TopKHeap> heaps(static_cast<std::size_t>(std::min(n, together)));
     std::vector<float> worst(heaps.size());  // what a newcomer must reach; labels come in ascending order
@@ -67,12 +72,15 @@ XTRELLIS_CLONES void best_of_all(const float* queries, Offset n, const float* ve
         const Offset size = std::min(together, n - first);
         for (auto& heap : heaps) heap.reset(static_cast<std::size_t>(k));
         std::fill(worst.begin(), worst.end(), -3.4e38f);
-        all_pairs(queries + first * dim, size, vectors, labels, dim, [&](Offset row, Offset label, float value) __attribute__((always_inline)) {
-            const auto r = static_cast<std::size_t>(row);
-            if (value <= worst[r]) [[likely]] return;
-            heaps[r].offer({value, static_cast<Id>(label)});
-            if (heaps[r].full()) worst[r] = heaps[r].worst().score;
-        });
+        all_pairs(queries + first * dim, size, vectors, labels, dim,
+                  [&](Offset row, Offset label, float value) __attribute__((always_inline)) {
+                      const auto r = static_cast<std::size_t>(row);
+                      if (value <= worst[r]) [[likely]] {
+                          return;
+                      }
+                      heaps[r].offer({value, static_cast<Id>(label)});
+                      if (heaps[r].full()) worst[r] = heaps[r].worst().score;
+                  });
         for (Offset r = 0; r < size; ++r) {
             write(heaps[static_cast<std::size_t>(r)], k, found + (first + r) * k, scores + (first + r) * k);
         }

@@ -189,8 +189,8 @@ XTRELLIS_CLONES void shortlist(const Id* clusters, const float* logs, Offset n, 
     }
 }
 
-void shortlist_back(const float* gradient, const std::int32_t* paths, const Id* clusters, Offset n, Offset beam, Offset k,
-                    Offset width, float* by_cluster, float* by_edge) {
+void shortlist_back(const float* gradient, const std::int32_t* paths, const Id* clusters, Offset n, Offset beam,
+                    Offset k, Offset width, float* by_cluster, float* by_edge) {
     std::fill(by_cluster, by_cluster + n * beam, 0.0f);
     for (Offset row = 0; row < n; ++row) {
         for (Offset j = 0; j < k; ++j) {
@@ -204,11 +204,13 @@ void shortlist_back(const float* gradient, const std::int32_t* paths, const Id* 
     }
 }
 
-XTRELLIS_CLONES void gather_dots(const float* a, Offset n, Offset dim, const float* W, const Id* ids, Offset k, float* out) {
+XTRELLIS_CLONES void gather_dots(const float* a, Offset n, Offset dim, const float* W, const Id* ids, Offset k,
+                                 float* out) {
     for (Offset row = 0; row < n; ++row) products_of_row(a + row * dim, dim, W, ids + row * k, k, out + row * k);
 }
 
-XTRELLIS_CLONES void gather_sums(const float* g, Offset n, Offset dim, const float* W, const Id* ids, Offset k, float* out) {
+XTRELLIS_CLONES void gather_sums(const float* g, Offset n, Offset dim, const float* W, const Id* ids, Offset k,
+                                 float* out) {
     for (Offset row = 0; row < n; ++row) {
         const Id* id = ids + row * k;
         float* sum = out + row * dim;
@@ -229,13 +231,14 @@ XTRELLIS_CLONES void scatter_sums(const Offset* offsets, const Id* rows, const f
     }
 }
 
-XTRELLIS_CLONES void adam(const float* gradient, Offset n, float* values, float* moment1, float* moment2, AdamStep step) {
+XTRELLIS_CLONES void adam(const float* gradient, Offset n, float* values, float* moment1, float* moment2,
+                          AdamStep step) {
     adam_step(gradient, n, values, moment1, moment2, step);
 }
 
-XTRELLIS_CLONES void update_rows(std::span<const Id> ids, const Offset* offsets, const Id* rows, const float* g, Offset first,
-                                 Offset last, const float* A, Offset dim, float* W, float* moment1, float* moment2,
-                                 AdamStep s) {
+XTRELLIS_CLONES void update_rows(std::span<const Id> ids, const Offset* offsets, const Id* rows, const float* g,
+                                 Offset first, Offset last, const float* A, Offset dim, float* W, float* moment1,
+                                 float* moment2, AdamStep s) {
     std::vector<float> gradient(static_cast<std::size_t>(dim));
     float* __restrict sum = gradient.data();
     for (Offset c = first; c < last; ++c) {

@@ -9,7 +9,8 @@
 namespace xtrellis::rank {
 
 // Rows first .. last of n × width labels (-1: none) and scores, into n × k; -1 and 0 pad. k ≤ width.
-inline void best(const Id* labels, const float* scores, Offset width, Offset first, Offset last, Offset k, Id* out_labels, float* out_scores) {
+inline void best(const Id* labels, const float* scores, Offset width, Offset first, Offset last, Offset k,
+                 Id* out_labels, float* out_scores) {
     std::vector<Scored> found;
     for (Offset row = first; row < last; ++row) {
         found.clear();

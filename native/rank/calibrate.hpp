@@ -24,8 +24,8 @@ inline float evaluate(const DecisionTree& t, const float* inputs) {
 }
 
 // Entries first .. last of p, q and their labels (-1: left as it is); `frequency` is one a label.
-inline void calibrate(const DecisionTree& t, Offset first, Offset last, const float* p, const float* q, const Id* labels,
-                      const float* frequency, float* out) {
+inline void calibrate(const DecisionTree& t, Offset first, Offset last, const float* p, const float* q,
+                      const Id* labels, const float* frequency, float* out) {
     for (Offset i = first; i < last; ++i) {
         if (labels[i] < 0) continue;
         const float inputs[4] = {p[i], q[i], p[i] * q[i], frequency[labels[i]]};

@@ -35,7 +35,8 @@ std::vector<float>& dense_line(Offset columns) {
 
 }  // namespace
 
-XTRELLIS_CLONES void margins(const Classifiers& c, const Csr& X, Offset first, Offset last, const Id* labels, Offset width, float* out) {
+XTRELLIS_CLONES void margins(const Classifiers& c, const Csr& X, Offset first, Offset last, const Id* labels,
+                             Offset width, float* out) {
     std::vector<float>& line = dense_line(X.columns);
     for (Offset row = first; row < last; ++row) {
         const SparseRow x = X[row];

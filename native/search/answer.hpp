@@ -1,11 +1,11 @@
 // What one query has found, and what becomes of a label that sits in several places: the best of its scores counts, or
 // their mean.
 //
-// A mean is over the places that matter: those that score at least `faint` times the label's best one. So nodes that are
-// far behind need not be looked at, and yet the answer does not depend on the order in which nodes are visited. With c
-// places a label at most, a mean is at least (1 + (c − 1)·faint)/c of a label's best place. So no label whose best place is
-// below that share of the k-th best label's is among the best k, and no place below `faint` times that changes the mean of
-// one that is.
+// A mean is over the places that matter: those that score at least `faint` times the label's best one. So nodes that
+// are far behind need not be looked at, and yet the answer does not depend on the order in which nodes are visited.
+// With c places a label at most, a mean is at least (1 + (c − 1)·faint)/c of a label's best place. So no label whose
+// best place is below that share of the k-th best label's is among the best k, and no place below `faint` times that
+// changes the mean of one that is.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,8 @@ public:
         k_ = static_cast<std::size_t>(k);
         copies_ = m.copies;
         const bool mean = copies_ == Copies::mean;
-        heap_.reset(k_);
+        ranks_ = m.label_ranks;
+        heap_.reset(k_, ranks_);
         const auto c = static_cast<float>(m.most_copies);
         // The last term covers rounding: a place too many costs nothing.
         margin_ = mean ? std::log(c / (1 + (c - 1) * faint)) - std::log(faint) + 1e-3f : 0.0f;
@@ -83,9 +84,10 @@ private:
     void average() {
         forget();
         // By label, its best place first: sums come out alike whatever the order of visits was.
-        std::sort(places_.begin(), places_.end(),
-                  [](const Scored& a, const Scored& b) { return a.label < b.label || (a.label == b.label && a.score > b.score); });
-        heap_.reset(k_);
+        std::sort(places_.begin(), places_.end(), [](const Scored& a, const Scored& b) {
+            return a.label < b.label || (a.label == b.label && a.score > b.score);
+        });
+        heap_.reset(k_, ranks_);
         for (std::size_t begin = 0, end = 0; begin < places_.size(); begin = end) {
             const Id label = places_[begin].label;
             while (end < places_.size() && places_[end].label == label) ++end;
@@ -97,6 +99,7 @@ private:
     float margin_ = 0;
     Copies copies_ = Copies::none;
     std::size_t k_ = 0;
+    const Id* ranks_ = nullptr;
     TopKHeap heap_;  // labels by their best places; at the end, for means, by these
     std::vector<Scored> places_;
     std::size_t limit_ = 0;  // places at which to look which of them are still of use

@@ -19,7 +19,8 @@ constexpr std::size_t worth_opening = 2048;
 
 // By node, then by query: a stable counting sort, since visits come query by query.
 void sort_by_node(const std::vector<Visit>& visits, std::vector<Visit>& sorted, std::vector<std::uint32_t>& counts) {
-    const auto [low, high] = std::minmax_element(visits.begin(), visits.end(), [](const Visit& a, const Visit& b) { return a.node < b.node; });
+    const auto [low, high] = std::minmax_element(visits.begin(), visits.end(),
+                                                 [](const Visit& a, const Visit& b) { return a.node < b.node; });
     const Id lowest = low->node;
     counts.assign(static_cast<std::size_t>(high->node - lowest) + 2, 0);
     for (const Visit& v : visits) ++counts[static_cast<std::size_t>(v.node - lowest) + 1];
@@ -29,7 +30,8 @@ void sort_by_node(const std::vector<Visit>& visits, std::vector<Visit>& sorted, 
 }
 
 template <class Value>
-XTRELLIS_INLINE void batch(const Model& m, const Csr& X, Offset first, Offset last, const Request& request, Id* labels, float* scores) {
+XTRELLIS_INLINE void batch(const Model& m, const Csr& X, Offset first, Offset last, const Request& request, Id* labels,
+                           float* scores) {
     const auto queries = static_cast<std::size_t>(last - first);
     BlockTable table(m.weights.bits);
     std::vector<Answer> answers(queries);
@@ -40,7 +42,8 @@ XTRELLIS_INLINE void batch(const Model& m, const Csr& X, Offset first, Offset la
     for (std::size_t q = 0; q < queries; ++q) visits[q] = {0, static_cast<Id>(q), 0.0f};
     const Offset begin_entry = X.offsets[first];
     std::vector<std::uint32_t> scattered(static_cast<std::size_t>(X.offsets[last] - begin_entry));
-    for (std::size_t i = 0; i < scattered.size(); ++i) scattered[i] = scatter(X.ids[begin_entry + static_cast<Offset>(i)], m.weights.bits);
+    for (std::size_t i = 0; i < scattered.size(); ++i)
+        scattered[i] = scatter(X.ids[begin_entry + static_cast<Offset>(i)], m.weights.bits);
     float margins[max_block] = {};
 
     while (!visits.empty()) {
@@ -63,9 +66,12 @@ XTRELLIS_INLINE void batch(const Model& m, const Csr& X, Offset first, Offset la
                     const std::uint32_t* ids = scattered.data() + (X.offsets[row] - begin_entry);
                     if (share) table.add(X[row], ids, margins);
                     else add_by_search(block, size, X[row], ids, margins);
-                    judge(m, request, slot + done, size, sorted[i].score, margins, answers[q], [&](Scored s) { reached[q].push_back(s); });
-                    // A wide node reaches more than will stay: cut now and then, or a chunk's candidates fill the memory.
-                    if (request.beam > 0 && reached[q].size() > 4 * static_cast<std::size_t>(request.beam) + 256) cut(reached[q], request.beam);
+                    judge(m, request, slot + done, size, sorted[i].score, margins, answers[q],
+                          [&](Scored s) { reached[q].push_back(s); });
+                    // A wide node reaches more than will stay: cut now and then, or a chunk's candidates fill the
+                    // memory.
+                    if (request.beam > 0 && reached[q].size() > 4 * static_cast<std::size_t>(request.beam) + 256)
+                        cut(reached[q], request.beam);
                 }
                 if (share) table.close();
             }
@@ -83,7 +89,8 @@ XTRELLIS_INLINE void batch(const Model& m, const Csr& X, Offset first, Offset la
 
 }  // namespace
 
-XTRELLIS_CLONES void beam_batch(const Model& m, const Csr& X, Offset first, Offset last, const Request& request, Id* labels, float* scores) {
+XTRELLIS_CLONES void beam_batch(const Model& m, const Csr& X, Offset first, Offset last, const Request& request,
+                                Id* labels, float* scores) {
     switch (m.weights.storage) {
         case Storage::float32: return batch<float>(m, X, first, last, request, labels, scores);
         case Storage::float16: return batch<_Float16>(m, X, first, last, request, labels, scores);

@@ -33,7 +33,8 @@ XTRELLIS_INLINE Offset walk(const Model& m, const SparseRow& x, const Request& r
         queue.pop_back();
         if (answer.hopeless(best.score - request.slack)) break;
         if (request.beam > 0) {
-            if (static_cast<std::size_t>(best.depth) >= expanded.size()) expanded.resize(static_cast<std::size_t>(best.depth) + 1, 0);
+            if (static_cast<std::size_t>(best.depth) >= expanded.size())
+                expanded.resize(static_cast<std::size_t>(best.depth) + 1, 0);
             if (expanded[static_cast<std::size_t>(best.depth)]++ >= request.beam) continue;
         }
         ++nodes;
@@ -50,7 +51,8 @@ XTRELLIS_INLINE Offset walk(const Model& m, const SparseRow& x, const Request& r
 
 }  // namespace
 
-XTRELLIS_CLONES Offset best_first(const Model& m, const SparseRow& x, const Request& request, Id* labels, float* scores) {
+XTRELLIS_CLONES Offset best_first(const Model& m, const SparseRow& x, const Request& request, Id* labels,
+                                  float* scores) {
     switch (m.weights.storage) {
         case Storage::float16: return walk<_Float16>(m, x, request, labels, scores);
         case Storage::int8: return walk<std::int8_t>(m, x, request, labels, scores);

@@ -25,15 +25,18 @@ XTRELLIS_INLINE T read(const std::uint8_t* at) {
     return value;
 }
 
-// One bit for each of the next sixteen (or eight two-byte) keys at `at` that equals `wanted`; two bits if they are wide.
+// One bit for each of the next sixteen (or eight two-byte) keys at `at` that equals `wanted`; two bits if they are
+// wide.
 template <class Key>
 XTRELLIS_INLINE std::uint32_t equal_keys(const std::uint8_t* at, Key wanted) {
 #if defined(__SSE2__)
     const __m128i keys = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
     if constexpr (sizeof(Key) == 1) {
-        return static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(keys, _mm_set1_epi8(static_cast<char>(wanted)))));
+        return static_cast<std::uint32_t>(
+            _mm_movemask_epi8(_mm_cmpeq_epi8(keys, _mm_set1_epi8(static_cast<char>(wanted)))));
     } else {
-        return static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi16(keys, _mm_set1_epi16(static_cast<std::int16_t>(wanted)))));
+        return static_cast<std::uint32_t>(
+            _mm_movemask_epi8(_mm_cmpeq_epi16(keys, _mm_set1_epi16(static_cast<std::int16_t>(wanted)))));
     }
 #else
     constexpr std::uint32_t bits = sizeof(Key) == 1 ? 1u : 3u;
@@ -51,7 +54,8 @@ XTRELLIS_INLINE std::uint32_t sum_bytes(const std::uint8_t* at, std::uint32_t n)
     }
     const std::uint64_t last = read<std::uint64_t>(at) & ((std::uint64_t{1} << (8 * n)) - 1);
 #if defined(__SSE2__)
-    return sum + static_cast<std::uint32_t>(_mm_cvtsi128_si32(_mm_sad_epu8(_mm_cvtsi64_si128(static_cast<std::int64_t>(last)), _mm_setzero_si128())));
+    const __m128i bytes = _mm_cvtsi64_si128(static_cast<std::int64_t>(last));
+    return sum + static_cast<std::uint32_t>(_mm_cvtsi128_si32(_mm_sad_epu8(bytes, _mm_setzero_si128())));
 #else
     for (std::uint64_t rest = last; rest; rest >>= 8) sum += static_cast<std::uint32_t>(rest & 255);
     return sum;
@@ -65,7 +69,9 @@ struct Entries {
     const std::uint8_t* values = nullptr;
     std::uint32_t count = 0;
 
-    XTRELLIS_INLINE float value(std::uint32_t i) const { return static_cast<float>(read<Value>(values + i * sizeof(Value))); }
+    XTRELLIS_INLINE float value(std::uint32_t i) const {
+        return static_cast<float>(read<Value>(values + i * sizeof(Value)));
+    }
 };
 
 template <class Value, class Key>
@@ -87,11 +93,16 @@ struct Bucket {
     XTRELLIS_INLINE std::uint32_t find(Key wanted) const {
         for (std::uint32_t row = 0; row < rows; row += 16 / sizeof(Key)) {
             const std::uint32_t equal = equal_keys(keys + row * sizeof(Key), wanted);
-            if (equal) return std::min(rows, row + static_cast<std::uint32_t>(std::countr_zero(equal)) / static_cast<std::uint32_t>(sizeof(Key)));
+            if (equal) {
+                const auto byte = static_cast<std::uint32_t>(std::countr_zero(equal));
+                return std::min(rows, row + byte / static_cast<std::uint32_t>(sizeof(Key)));
+            }
         }
         return rows;
     }
-    XTRELLIS_INLINE Entries<Value> operator[](std::uint32_t row) const { return at(row, row + sum_bytes(counts(), row)); }
+    XTRELLIS_INLINE Entries<Value> operator[](std::uint32_t row) const {
+        return at(row, row + sum_bytes(counts(), row));
+    }
     // The entries of a row that has `before` of them before it.
     XTRELLIS_INLINE Entries<Value> at(std::uint32_t row, std::uint32_t before) const {
         const std::uint32_t from = std::min(before, entries), count = std::min(counts()[row] + 1u, entries - from);

@@ -8,7 +8,8 @@ namespace xtrellis::search {
 namespace {
 
 template <class Value>
-XTRELLIS_INLINE void score_given(const Model& m, const Places& places, const SparseRow& x, std::span<const Id> labels, float* scores) {
+XTRELLIS_INLINE void score_given(const Model& m, const Places& places, const SparseRow& x, std::span<const Id> labels,
+                                 float* scores) {
     // Every node above a wanted label, in order of numbers: parents come before children.
     thread_local std::vector<Id> nodes;
     thread_local std::vector<float> slot_scores;  // of the evaluated nodes' slots, node after node
@@ -18,7 +19,8 @@ XTRELLIS_INLINE void score_given(const Model& m, const Places& places, const Spa
     nodes.clear();
     for (const Id label : labels) {
         for (Offset c = places.label_offsets[label]; c < places.label_offsets[label + 1]; ++c) {
-            for (Id slot = places.label_slots[c]; slot >= 0; slot = places.node_slot[places.owner[slot]]) nodes.push_back(places.owner[slot]);
+            for (Id slot = places.label_slots[c]; slot >= 0; slot = places.node_slot[places.owner[slot]])
+                nodes.push_back(places.owner[slot]);
         }
     }
     std::sort(nodes.begin(), nodes.end());
@@ -45,13 +47,15 @@ XTRELLIS_INLINE void score_given(const Model& m, const Places& places, const Spa
             found.push_back({score_of(places.label_slots[c]), labels[i]});
         }
         std::sort(found.begin(), found.end(), better);
-        scores[i] = std::exp(m.copies == Copies::mean ? mean_of_places(found.data(), found.data() + found.size()) : found.front().score);
+        scores[i] = std::exp(m.copies == Copies::mean ? mean_of_places(found.data(), found.data() + found.size())
+                                                      : found.front().score);
     }
 }
 
 }  // namespace
 
-XTRELLIS_CLONES void given(const Model& m, const Places& places, const SparseRow& x, std::span<const Id> labels, float* scores) {
+XTRELLIS_CLONES void given(const Model& m, const Places& places, const SparseRow& x, std::span<const Id> labels,
+                           float* scores) {
     switch (m.weights.storage) {
         case Storage::float32: return score_given<float>(m, places, x, labels, scores);
         case Storage::float16: return score_given<_Float16>(m, places, x, labels, scores);

@@ -35,7 +35,8 @@ XTRELLIS_INLINE void add_entries(const Entries<Value>& entries, Offset children,
 // One query at one block. A model is larger than the caches near the core, and a look-up waits for two or three reads,
 // one after the other: so all places first, then all look-ups, then all sums, each asking for what the next will read.
 template <class Value>
-XTRELLIS_INLINE void add_by_search(const Block<Value>& block, Offset children, const SparseRow& x, const std::uint32_t* scattered, float* margins) {
+XTRELLIS_INLINE void add_by_search(const Block<Value>& block, Offset children, const SparseRow& x,
+                                   const std::uint32_t* scattered, float* margins) {
     constexpr std::size_t step = 64;
     Entries<Value> found[step];
     for (std::size_t from = 0; from < x.size(); from += step) {
@@ -94,7 +95,10 @@ public:
         const std::size_t limit = dense_ ? values_.size() : std::min(values_.size(), children_.size());
         std::size_t rows = 0, at = static_cast<std::size_t>(dense_);
         block.each([&](std::uint64_t id, const Entries<Value>& entries) {
-            if (id >= places_.size() || rows == opened_.size() || at + std::max<std::size_t>(entries.count, static_cast<std::size_t>(dense_)) > limit) return;
+            if (id >= places_.size() || rows == opened_.size() ||
+                at + std::max<std::size_t>(entries.count, static_cast<std::size_t>(dense_)) > limit) {
+                return;
+            }
             opened_[rows++] = static_cast<std::uint32_t>(id);
             places_[id].begin = static_cast<std::uint32_t>(at);
             if (dense_) {

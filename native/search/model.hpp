@@ -12,7 +12,8 @@ namespace xtrellis::search {
 enum class Transform : int { l2_hinge = 0, l3_hinge = 1, sigmoid = 2 };
 
 inline float log_score(Transform transform, float margin) {
-    if (transform == Transform::sigmoid && margin == margin) return margin >= 0 ? -std::log1p(std::exp(-margin)) : margin - std::log1p(std::exp(margin));
+    if (transform == Transform::sigmoid && margin == margin)
+        return margin >= 0 ? -std::log1p(std::exp(-margin)) : margin - std::log1p(std::exp(margin));
     if (margin != margin) return -INFINITY;  // sums of huge values: never the best answer
     const float gap = margin < 1 ? 1 - margin : 0;
     return transform == Transform::l3_hinge ? -gap * gap * gap : -gap * gap;
@@ -34,10 +35,10 @@ enum class Storage : int { float32 = 0, float16 = 1, int8 = 2 };
 // bucket of the block, the low ones are the feature's key within the bucket. A bucket is a tiny sparse matrix in one
 // piece, so that a look-up touches one or two cache lines:
 //
-//     n (uint8)   keys (n × uint8 or uint16)   counts (n × uint8)   children (t × uint8)   values (t × float32, float16 or int8)
+//     n (uint8)   keys (n × uint8 or uint16)   counts (n × uint8)   children (t × uint8)   values (t × Storage)
 //
-// where row i has counts[i] + 1 entries, after those of the rows before it, and t is what fills the bucket. Keys are wide
-// in blocks with so few buckets that more than 8 bits are left for them. Nothing is aligned.
+// where row i has counts[i] + 1 entries, after those of the rows before it, and t is what fills the bucket. Keys are
+// wide in blocks with so few buckets that more than 8 bits are left for them. Nothing is aligned.
 struct Weights {
     const Offset* block_offsets = nullptr;   // nodes + 1: blocks of node v
     const Offset* bucket_offsets = nullptr;  // blocks + 1: where a block's buckets are listed
@@ -47,7 +48,7 @@ struct Weights {
     const float* scales = nullptr;           // one a block; 1 except for int8
     const float* biases = nullptr;           // one a slot
     Storage storage = Storage::float32;
-    int bits = 0;                            // scattered ids are below 2^bits
+    int bits = 0;  // scattered ids are below 2^bits
 };
 
 constexpr int padding = 16;  // keys and counts are read sixteen bytes at a time
@@ -57,7 +58,8 @@ constexpr bool narrow(int key_bits) { return key_bits <= 8; }
 constexpr std::uint32_t multiplier = 0x9E3779B1u;  // odd, so that multiplying is a bijection
 
 inline std::uint32_t scatter(Id feature, int bits) {
-    return (static_cast<std::uint32_t>(feature) * multiplier) & static_cast<std::uint32_t>((std::uint64_t{1} << bits) - 1);
+    return (static_cast<std::uint32_t>(feature) * multiplier) &
+           static_cast<std::uint32_t>((std::uint64_t{1} << bits) - 1);
 }
 
 // What a label that is found in several places scores: there are none such, the best place counts, or their mean.
@@ -68,7 +70,8 @@ struct Model {
     Weights weights;
     Transform transform = Transform::l3_hinge;
     Copies copies = Copies::none;
-    Id most_copies = 1;  // places of a label at most
+    Id most_copies = 1;               // places of a label at most
+    const Id* label_ranks = nullptr;  // orders labels of equal scores; null: by their ids
 };
 
 }  // namespace xtrellis::search

@@ -59,13 +59,15 @@ PackedBlock pack_block(const Id* features, const std::uint32_t* starts, std::siz
         out.scale = largest > 0 ? largest / 127 : 1;
     }
     const auto stored = [&](float weight) {
-        if constexpr (std::is_same_v<Value, std::int8_t>) return static_cast<std::int8_t>(std::lround(weight / out.scale));
+        if constexpr (std::is_same_v<Value, std::int8_t>)
+            return static_cast<std::int8_t>(std::lround(weight / out.scale));
         else return static_cast<Value>(std::is_same_v<Value, float> ? weight : std::clamp(weight, -65504.0f, 65504.0f));
     };
     std::vector<std::uint32_t> order(rows), sorted(rows);
     std::iota(order.begin(), order.end(), 0u);
-    std::sort(order.begin(), order.end(),
-              [&](std::uint32_t a, std::uint32_t b) { return scatter(features[a], bits) < scatter(features[b], bits); });
+    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return scatter(features[a], bits) < scatter(features[b], bits);
+    });
     for (std::size_t r = 0; r < rows; ++r) sorted[r] = scatter(features[order[r]], bits);
     const int shift = packing::key_bits(sorted, bits);
     const std::size_t n_buckets = std::size_t{1} << (bits - shift);
@@ -81,16 +83,19 @@ PackedBlock pack_block(const Id* features, const std::uint32_t* starts, std::siz
             if (narrow(shift)) out.bytes.push_back(static_cast<std::uint8_t>(key));
             else packing::append(out.bytes, key);
         }
-        for (std::size_t r = row; r < last; ++r) out.bytes.push_back(static_cast<std::uint8_t>(starts[order[r] + 1] - starts[order[r]] - 1));
+        for (std::size_t r = row; r < last; ++r)
+            out.bytes.push_back(static_cast<std::uint8_t>(starts[order[r] + 1] - starts[order[r]] - 1));
         for (std::size_t r = row; r < last; ++r) {
             for (auto e = starts[order[r]]; e < starts[order[r] + 1]; ++e) out.bytes.push_back(children[e]);
         }
         for (std::size_t r = row; r < last; ++r) {
-            for (auto e = starts[order[r]]; e < starts[order[r] + 1]; ++e) packing::append(out.bytes, stored(weights[e]));
+            for (auto e = starts[order[r]]; e < starts[order[r] + 1]; ++e)
+                packing::append(out.bytes, stored(weights[e]));
         }
         row = last;
     }
-    if (out.bytes.size() > UINT32_MAX) throw std::length_error("a block of weights is larger than 4 GiB: raise prune or set max_weights");
+    if (out.bytes.size() > UINT32_MAX)
+        throw std::length_error("a block of weights is larger than 4 GiB: raise prune or set max_weights");
     out.buckets.push_back(static_cast<std::uint32_t>(out.bytes.size()));
     return out;
 }

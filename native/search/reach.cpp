@@ -12,12 +12,14 @@ namespace {
 // The best `beam`, in no order. Equal scores fall to the smaller node, so it does not matter who came first.
 void cut(std::vector<Scored>& candidates, std::size_t beam) {
     if (candidates.size() <= beam) return;
-    std::nth_element(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(beam), candidates.end(), better);
+    std::nth_element(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(beam), candidates.end(),
+                     better);
     candidates.resize(beam);
 }
 
 template <class Value>
-XTRELLIS_INLINE Beams reach_stored(const Model& level, Id first_node, const Csr& X, Offset first, Offset last, BeamsView held, Id beam) {
+XTRELLIS_INLINE Beams reach_stored(const Model& level, Id first_node, const Csr& X, Offset first, Offset last,
+                                   BeamsView held, Id beam) {
     const auto rows = static_cast<std::size_t>(last - first);
     const auto width = static_cast<std::size_t>(beam);
     // Who holds each node: all rows of a node are served from one table of its features.
@@ -30,7 +32,8 @@ XTRELLIS_INLINE Beams reach_stored(const Model& level, Id first_node, const Csr&
         for (Offset r = first; r < last; ++r) {
             for (Offset i = held.offsets[r]; i < held.offsets[r + 1]; ++i) {
                 const Offset node = static_cast<Offset>(held.nodes[i]) - first_node;
-                if (node >= 0 && node < level.tree.nodes) use(static_cast<std::size_t>(node), static_cast<Id>(r - first), held.scores[i]);
+                if (node >= 0 && node < level.tree.nodes)
+                    use(static_cast<std::size_t>(node), static_cast<Id>(r - first), held.scores[i]);
             }
         }
     };
@@ -43,7 +46,8 @@ XTRELLIS_INLINE Beams reach_stored(const Model& level, Id first_node, const Csr&
     BlockTable table(level.weights.bits);
     const Offset begin_entry = X.offsets[first];
     std::vector<std::uint32_t> scattered(static_cast<std::size_t>(X.offsets[last] - begin_entry));
-    for (std::size_t i = 0; i < scattered.size(); ++i) scattered[i] = scatter(X.ids[begin_entry + static_cast<Offset>(i)], level.weights.bits);
+    for (std::size_t i = 0; i < scattered.size(); ++i)
+        scattered[i] = scatter(X.ids[begin_entry + static_cast<Offset>(i)], level.weights.bits);
     std::vector<std::vector<Scored>> candidates(rows);
     float margins[max_block] = {};
     for (Offset node = 0; node < level.tree.nodes; ++node) {
@@ -55,14 +59,16 @@ XTRELLIS_INLINE Beams reach_stored(const Model& level, Id first_node, const Csr&
             const Id* children = level.tree.children + slots + done;
             if (std::none_of(children, children + size, [](Id child) { return child >= 0; })) continue;
             const float* biases = level.weights.biases + slots + done;
-            table.open(Block<Value>(level.weights, level.weights.block_offsets[node] + done / max_block), size, begin[v + 1] - begin[v]);
+            table.open(Block<Value>(level.weights, level.weights.block_offsets[node] + done / max_block), size,
+                       begin[v + 1] - begin[v]);
             for (std::size_t h = begin[v]; h < begin[v + 1]; ++h) {
                 std::copy(biases, biases + size, margins);
                 const Offset row = first + holders[h].row;
                 table.add(X[row], scattered.data() + (X.offsets[row] - begin_entry), margins);
                 auto& mine = candidates[static_cast<std::size_t>(holders[h].row)];
                 for (Offset c = 0; c < size; ++c) {
-                    if (children[c] >= 0) mine.push_back({holders[h].score + log_score(level.transform, margins[c]), children[c]});
+                    if (children[c] >= 0)
+                        mine.push_back({holders[h].score + log_score(level.transform, margins[c]), children[c]});
                 }
                 if (mine.size() > 4 * width + max_block) cut(mine, width);  // a wide beam over wide nodes stays small
             }
@@ -88,7 +94,8 @@ XTRELLIS_INLINE Beams reach_stored(const Model& level, Id first_node, const Csr&
 
 }  // namespace
 
-XTRELLIS_CLONES Beams reach(const Model& level, Id first_node, const Csr& X, Offset first, Offset last, BeamsView held, Id beam) {
+XTRELLIS_CLONES Beams reach(const Model& level, Id first_node, const Csr& X, Offset first, Offset last, BeamsView held,
+                            Id beam) {
     switch (level.weights.storage) {
         case Storage::float16: return reach_stored<_Float16>(level, first_node, X, first, last, held, beam);
         case Storage::int8: return reach_stored<std::int8_t>(level, first_node, X, first, last, held, beam);

@@ -6,15 +6,16 @@
 
 namespace xtrellis::search {
 
-// Beam search of many queries, level by level: the best `beam` nodes of a query stay. A level is walked node by node, and
-// all queries that hold a node are served from one table. Rows first .. last of X; `labels` and `scores` are
-// (last − first) × k.
-void beam_batch(const Model& model, const Csr& X, Offset first, Offset last, const Request& request, Id* labels, float* scores);
+// Beam search of many queries, level by level: the best `beam` nodes of a query stay. A level is walked node by node,
+// and all queries that hold a node are served from one table. Rows first .. last of X; `labels` and `scores` are (last
+// − first) × k.
+void beam_batch(const Model& model, const Csr& X, Offset first, Offset last, const Request& request, Id* labels,
+                float* scores);
 
 // Best-first search: always expands the best node reached so far and stops when no node can hold a better label, so the
 // answer is the exact top k (without a beam, and without slack). With a beam, at most so many nodes of a level are
-// expanded, and the answer is that of beam search: a node comes out of the queue after every better one of its level and
-// before its own children. Returns the number of nodes expanded.
+// expanded, and the answer is that of beam search: a node comes out of the queue after every better one of its level
+// and before its own children. Returns the number of nodes expanded.
 Offset best_first(const Model& model, const SparseRow& x, const Request& request, Id* labels, float* scores);
 
 // Where labels sit and what lies above (LabelTree's arrays).

@@ -19,10 +19,11 @@ struct Request {
     float slack = 0;  // best-first: give up what could beat the k-th label by less than this factor (logarithm)
 };
 
-// Margins of `size` children from slot `first` on become logarithms of scores: labels go to the answer, nodes to `reached`.
+// Margins of `size` children from slot `first` on become logarithms of scores: labels go to the answer, nodes to
+// `reached`.
 template <class Reached>
-XTRELLIS_INLINE void judge(const Model& m, const Request& request, Offset first, Offset size, float score, float* margins, Answer& answer,
-                           Reached&& reached) {
+XTRELLIS_INLINE void judge(const Model& m, const Request& request, Offset first, Offset size, float score,
+                           float* margins, Answer& answer, Reached&& reached) {
     for (Offset c = 0; c < size; ++c) margins[c] = score + log_score(m.transform, margins[c]);
     const Id* children = m.tree.children + first;
     const std::uint8_t* allowed = request.allowed ? request.allowed + first : nullptr;
@@ -35,7 +36,8 @@ XTRELLIS_INLINE void judge(const Model& m, const Request& request, Offset first,
 
 // All children of one node for one query.
 template <class Value, class Use>
-XTRELLIS_INLINE void evaluate(const Model& m, Id node, const SparseRow& x, const std::vector<std::uint32_t>& scattered, float* margins, Use&& use) {
+XTRELLIS_INLINE void evaluate(const Model& m, Id node, const SparseRow& x, const std::vector<std::uint32_t>& scattered,
+                              float* margins, Use&& use) {
     const Offset slot = m.tree.offsets[node], children = m.tree.offsets[node + 1] - slot;
     for (Offset done = 0; done < children; done += max_block) {
         const Offset size = std::min<Offset>(max_block, children - done);

@@ -21,7 +21,8 @@ XTRELLIS_CLONES void add_row(float* to, float a, const float* from, int n) {
 }
 
 // Which of a node's children, and how probable.
-void expand(const Model& model, Id node, float score, std::span<const std::uint8_t> allowed, Searching& searching, bool copies) {
+void expand(const Model& model, Id node, float score, std::span<const std::uint8_t> allowed, Searching& searching,
+            bool copies) {
     const Tree& tree = model.tree;
     child_logs(model, node, searching.hidden.data(), searching.logs);
     const Offset begin = tree.offsets[node];
@@ -58,7 +59,9 @@ void hidden_vector(const Model& model, SparseRow row, std::vector<float>& hidden
 
 void child_logs(const Model& model, Id node, const float* hidden, std::vector<float>& logs) {
     const Id count = model.tree.arity(node), first = model.tree.unit_begin[node];
-    const auto score = [&](Id unit) { return dot(model.units + static_cast<Offset>(unit) * model.dim, hidden, model.dim); };
+    const auto score = [&](Id unit) {
+        return dot(model.units + static_cast<Offset>(unit) * model.dim, hidden, model.dim);
+    };
     logs.resize(static_cast<std::size_t>(count));
     if (count == 1) {
         logs[0] = 0;
@@ -76,7 +79,8 @@ void child_logs(const Model& model, Id node, const float* hidden, std::vector<fl
     }
 }
 
-void best_first(const Model& model, SparseRow row, std::span<const std::uint8_t> allowed, std::span<Id> labels, std::span<float> scores, Searching& searching) {
+void best_first(const Model& model, SparseRow row, std::span<const std::uint8_t> allowed, std::span<Id> labels,
+                std::span<float> scores, Searching& searching) {
     hidden_vector(model, row, searching.hidden);
     const Tree& tree = model.tree;
     const bool copies = tree.copies;
@@ -100,11 +104,13 @@ void best_first(const Model& model, SparseRow row, std::span<const std::uint8_t>
     });
     // Different logarithms may become equal probabilities, which are ordered by label.
     for (std::size_t i = 1; i < found; ++i) {
-        for (std::size_t j = i; j > 0 && scores[j] == scores[j - 1] && labels[j] < labels[j - 1]; --j) std::swap(labels[j], labels[j - 1]);
+        for (std::size_t j = i; j > 0 && scores[j] == scores[j - 1] && labels[j] < labels[j - 1]; --j)
+            std::swap(labels[j], labels[j - 1]);
     }
 }
 
-void score_given(const Model& model, SparseRow row, const Offset* label_offsets, const Id* label_slots, std::span<const Id> labels, float* scores, Searching& searching) {
+void score_given(const Model& model, SparseRow row, const Offset* label_offsets, const Id* label_slots,
+                 std::span<const Id> labels, float* scores, Searching& searching) {
     hidden_vector(model, row, searching.hidden);
     const Tree& tree = model.tree;
     for (std::size_t i = 0; i < labels.size(); ++i) {
@@ -112,7 +118,8 @@ void score_given(const Model& model, SparseRow row, const Offset* label_offsets,
         for (Offset place = label_offsets[labels[i]]; place < label_offsets[labels[i] + 1]; ++place) {
             // The same sum in the same order as search has it: from the root down.
             searching.path.clear();
-            for (Offset slot = label_slots[place]; slot >= 0; slot = tree.node_slot[tree.owner[slot]]) searching.path.push_back(slot);
+            for (Offset slot = label_slots[place]; slot >= 0; slot = tree.node_slot[tree.owner[slot]])
+                searching.path.push_back(slot);
             float score = 0;
             for (auto step = searching.path.rbegin(); step != searching.path.rend(); ++step) {
                 const Id node = tree.owner[*step];

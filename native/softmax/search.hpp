@@ -25,7 +25,9 @@ struct Model {
 struct Open {
     float score;
     Id node;
-    bool operator<(const Open& other) const { return score < other.score || (score == other.score && node > other.node); }
+    bool operator<(const Open& other) const {
+        return score < other.score || (score == other.score && node > other.node);
+    }
 };
 
 // What one thread searches in.
@@ -40,8 +42,10 @@ void hidden_vector(const Model& model, SparseRow row, std::vector<float>& hidden
 // log P(child | node) of every child.
 void child_logs(const Model& model, Id node, const float* hidden, std::vector<float>& logs);
 // `allowed` says which slots may be entered; empty: all. Answers have min(k, reachable labels) entries, -1 after them.
-void best_first(const Model& model, SparseRow row, std::span<const std::uint8_t> allowed, std::span<Id> labels, std::span<float> scores, Searching& searching);
+void best_first(const Model& model, SparseRow row, std::span<const std::uint8_t> allowed, std::span<Id> labels,
+                std::span<float> scores, Searching& searching);
 // Probabilities of given labels; of several places the best.
-void score_given(const Model& model, SparseRow row, const Offset* label_offsets, const Id* label_slots, std::span<const Id> labels, float* scores, Searching& searching);
+void score_given(const Model& model, SparseRow row, const Offset* label_offsets, const Id* label_slots,
+                 std::span<const Id> labels, float* scores, Searching& searching);
 
 }  // namespace xtrellis::softmax

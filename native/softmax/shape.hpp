@@ -16,12 +16,12 @@ namespace xtrellis::softmax {
 struct Tree {
     Offset nodes = 0;
     Offset slots = 0;
-    bool copies = false;               // some label sits in several slots
-    const Offset* offsets = nullptr;   // of a node's slots
-    const Id* children = nullptr;      // a slot's node, or ~label
-    const Id* owner = nullptr;         // the node of a slot
-    const Id* node_slot = nullptr;     // the slot that leads to a node; -1 for the root
-    const Id* unit_begin = nullptr;    // a node's first unit; nodes + 1 entries
+    bool copies = false;              // some label sits in several slots
+    const Offset* offsets = nullptr;  // of a node's slots
+    const Id* children = nullptr;     // a slot's node, or ~label
+    const Id* owner = nullptr;        // the node of a slot
+    const Id* node_slot = nullptr;    // the slot that leads to a node; -1 for the root
+    const Id* unit_begin = nullptr;   // a node's first unit; nodes + 1 entries
 
     Id arity(Id node) const { return static_cast<Id>(offsets[node + 1] - offsets[node]); }
 };
@@ -74,7 +74,8 @@ inline RowWeights row_weights(Weighing weighing, SparseRow row, float bias) {
         float square = 0;
         for (const float v : row.values) square += v * v;
         const float length = std::sqrt(square);
-        return length > 0 && length < std::numeric_limits<float>::infinity() ? RowWeights{1 / length, bias * length} : RowWeights{1, bias};
+        return length > 0 && length < std::numeric_limits<float>::infinity() ? RowWeights{1 / length, bias * length}
+                                                                             : RowWeights{1, bias};
     }
     if (weighing == Weighing::weighted) {
         total = 0;

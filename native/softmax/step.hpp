@@ -47,9 +47,9 @@ struct Share {
 // Some visits whose scores are computed from the same parameters.
 struct Visit {
     const Decision* decisions;
-    int length;     // decisions
-    int row;        // its place among the block's rows
-    int first_unit; // its place among the block's scores; those of the rows (h·h) follow after all of them
+    int length;      // decisions
+    int row;         // its place among the block's rows
+    int first_unit;  // its place among the block's scores; those of the rows (h·h) follow after all of them
 };
 struct BlockRow {
     const Id* ids;
@@ -139,8 +139,10 @@ XTRELLIS_INLINE void compute_scores(const Block& block, const Share& share, cons
         const auto bias = L8::all(row.weights.bias);
         for (int i = 0; i < width; i += kChunk) L8::store(h + i, bias * L8::load(last + i));
         for (Offset f = 0; f < row.size; ++f) {
-            if (f + kAhead < row.size) prefetch(share.embeddings + static_cast<Offset>(row.ids[f + kAhead]) * width, width);
-            add_scaled(h, row.values ? row.values[f] : 1.0f, share.embeddings + static_cast<Offset>(row.ids[f]) * width, width);
+            if (f + kAhead < row.size)
+                prefetch(share.embeddings + static_cast<Offset>(row.ids[f + kAhead]) * width, width);
+            add_scaled(h, row.values ? row.values[f] : 1.0f, share.embeddings + static_cast<Offset>(row.ids[f]) * width,
+                       width);
         }
         const auto scale = L8::all(row.weights.scale);
         for (int i = 0; i < width; i += kChunk) L8::store(h + i, scale * L8::load(h + i));
@@ -152,7 +154,8 @@ XTRELLIS_INLINE void compute_scores(const Block& block, const Share& share, cons
         int out = visit.first_unit;
         if (v + 1 < block.count) {
             const Visit& next = block.visits[v + 1];
-            for (int d = 0; d < next.length; ++d) prefetch(share.units + static_cast<Offset>(next.decisions[d].unit) * width, width);
+            for (int d = 0; d < next.length; ++d)
+                prefetch(share.units + static_cast<Offset>(next.decisions[d].unit) * width, width);
         }
         for (int d = 0; d < visit.length; ++d) {
             const Decision& decision = visit.decisions[d];
@@ -201,7 +204,8 @@ XTRELLIS_INLINE void compute_steps(const Block& block, const Scratch& scratch, i
 XTRELLIS_INLINE void apply(const Block& block, const Share& share, const Scratch& scratch, int all_shards, float rate) {
     const int width = share.width;
     compute_steps(block, scratch, all_shards, rate);
-    for (Offset i = 0; i < static_cast<Offset>(block.row_count) * width; i += kChunk) L8::store(scratch.gradients + i, L8::Floats{});
+    for (Offset i = 0; i < static_cast<Offset>(block.row_count) * width; i += kChunk)
+        L8::store(scratch.gradients + i, L8::Floats{});
     for (int v = 0; v < block.count; ++v) {
         const Visit& visit = block.visits[v];
         const float* h = scratch.hidden + static_cast<Offset>(visit.row) * width;
@@ -224,9 +228,11 @@ XTRELLIS_INLINE void apply(const Block& block, const Share& share, const Scratch
         const BlockRow& row = block.rows[r];
         const float* gradient = scratch.gradients + static_cast<Offset>(r) * width;
         const float scale = row.weights.scale;
-        add_scaled(share.embeddings + static_cast<Offset>(block.bias_id) * width, scale * row.weights.bias, gradient, width);
+        add_scaled(share.embeddings + static_cast<Offset>(block.bias_id) * width, scale * row.weights.bias, gradient,
+                   width);
         for (Offset f = 0; f < row.size; ++f) {
-            add_scaled(share.embeddings + static_cast<Offset>(row.ids[f]) * width, scale * (row.values ? row.values[f] : 1.0f), gradient, width);
+            add_scaled(share.embeddings + static_cast<Offset>(row.ids[f]) * width,
+                       scale * (row.values ? row.values[f] : 1.0f), gradient, width);
         }
     }
 }

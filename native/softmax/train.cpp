@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/cpu.hpp"
 #include "core/rng.hpp"
 
 namespace xtrellis::softmax {
@@ -15,11 +16,13 @@ namespace {
 constexpr Offset kMostUnits = 4096;  // scores of a block, unless one path alone has more
 
 const Ops* pick() {
+    switch (best_instruction_set()) {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw")) return &avx512::ops;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &avx2::ops;
+        case InstructionSet::avx512: return &avx512::ops;
+        case InstructionSet::avx2: return &avx2::ops;
 #endif
-    return &base::ops;
+        default: return &base::ops;
+    }
 }
 
 int chunk_count(int dim) { return (dim + kChunk - 1) / kChunk; }
@@ -72,7 +75,8 @@ void Trainer::prepare(int m) {
     const float reach = 1.0f / static_cast<float>(settings_.dim);
     for (Offset f = 0; f <= X_.columns; ++f) {
         float* row = me.embeddings.data() + f * share.width;
-        const std::uint64_t begin = settings_.key + static_cast<std::uint64_t>(f) * static_cast<std::uint64_t>(settings_.dim);
+        const std::uint64_t begin =
+            settings_.key + static_cast<std::uint64_t>(f) * static_cast<std::uint64_t>(settings_.dim);
         for (int i = from; i < end; ++i) {
             const auto drawn = mix(begin + static_cast<std::uint64_t>(i)) >> 40;
             row[i - from] = reach * (static_cast<float>(drawn) * 0x1.0p-23f - 1.0f);
@@ -83,7 +87,8 @@ void Trainer::prepare(int m) {
 }
 
 // As many visits from `at` on as a block takes; neighbours of the same row share its hidden vector.
-std::size_t Trainer::fill(Member& me, std::span<const Id> rows, std::span<const Id> slots, std::size_t at, Block& block) const {
+std::size_t Trainer::fill(Member& me, std::span<const Id> rows, std::span<const Id> slots, std::size_t at,
+                          Block& block) const {
     int count = 0, row_count = 0;
     Offset units = 0;
     Id last_row = -1;
@@ -99,7 +104,8 @@ std::size_t Trainer::fill(Member& me, std::span<const Id> rows, std::span<const 
             const SparseRow row = X_[last_row];
             const bool plain = settings_.weighing == Weighing::average;
             me.rows[static_cast<std::size_t>(row_count++)] = {row.ids.data(), plain ? nullptr : row.values.data(),
-                                                              static_cast<Offset>(row.size()), row_weights(settings_.weighing, row, settings_.bias)};
+                                                              static_cast<Offset>(row.size()),
+                                                              row_weights(settings_.weighing, row, settings_.bias)};
         }
         me.visits[static_cast<std::size_t>(count++)] = {decisions, length, row_count - 1, static_cast<int>(units)};
         units += needed;
@@ -121,7 +127,8 @@ void Trainer::run(int m, std::span<const Id> rows, std::span<const Id> slots, do
     for (int turn = 0; at < end; turn ^= 1) {
         const auto rate = static_cast<float>(rate_first + fall * static_cast<double>(at));
         at = fill(me, rows.first(end), slots.first(end), at, block);
-        // Two sets of scores by turns: nobody is still reading those of the block before last when they are overwritten.
+        // Two sets of scores by turns: nobody is still reading those of the block before last when they are
+        // overwritten.
         float* scores = settings_.asynchronous ? me.scores.data() : scores_[turn].data();
         const Scratch scratch{me.hidden.data(), me.gradients.data(), me.steps.data(), scores, unit_stride_};
         ops_->scores(block, me.share, scratch);
@@ -136,7 +143,8 @@ void Trainer::collect(float* embeddings, float* units) const {
         const Share& share = member->share;
         const int count = std::min(share.width, settings_.dim - from);
         const auto copy = [&](const float* source, float* target, Offset rows) {
-            for (Offset r = 0; r < rows; ++r) std::copy_n(source + r * share.width, count, target + r * settings_.dim + from);
+            for (Offset r = 0; r < rows; ++r)
+                std::copy_n(source + r * share.width, count, target + r * settings_.dim + from);
         };
         copy(share.embeddings, embeddings, X_.columns + 1);
         copy(share.units, units, units_);

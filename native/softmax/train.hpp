@@ -22,8 +22,8 @@ namespace xtrellis::softmax {
 
 struct TrainSettings {
     int dim = 100;
-    int members = 1;     // threads
-    int batch = 8;       // visits a block
+    int members = 1;  // threads
+    int batch = 8;    // visits a block
     bool asynchronous = false;
     Weighing weighing = Weighing::average;
     float bias = 1;
@@ -53,7 +53,8 @@ private:
         std::vector<BlockRow> rows;
     };
     void prepare(int member);
-    std::size_t fill(Member& me, std::span<const Id> rows, std::span<const Id> slots, std::size_t at, Block& block) const;
+    std::size_t fill(Member& me, std::span<const Id> rows, std::span<const Id> slots, std::size_t at,
+                     Block& block) const;
 
     Csr X_;
     Offset units_;

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "check.hpp"
-#include "cluster/kmeans.hpp"
 #include "cluster/capacity.hpp"
+#include "cluster/kmeans.hpp"
 #include "cluster/overlap.hpp"
 
 using namespace xtrellis;
@@ -17,7 +17,9 @@ struct Rows {
     std::vector<Id> ids;
     std::vector<float> values;
     Id columns;
-    Csr view() const { return {static_cast<Offset>(offsets.size()) - 1, columns, offsets.data(), ids.data(), values.data()}; }
+    Csr view() const {
+        return {static_cast<Offset>(offsets.size()) - 1, columns, offsets.data(), ids.data(), values.data()};
+    }
 };
 
 Rows unit_rows(Rng& rng, int n, Id columns, int copies) {
@@ -69,28 +71,36 @@ void rounds(const Rows& rows, std::vector<Id> members, Id k, std::uint64_t key) 
 
 // Three labels, four rows, three clusters: counts by hand, ties by home and weight, and what is covered.
 void overlapping() {
-    const std::vector<Offset> label_offsets{0, 3, 4, 4}, m_offsets{0, 2, 4, 5, 5}, homes_at{0, 1, 2, 3}, y_offsets{0, 1, 2, 4, 4};
+    const std::vector<Offset> label_offsets{0, 3, 4, 4}, m_offsets{0, 2, 4, 5, 5}, homes_at{0, 1, 2, 3},
+        y_offsets{0, 1, 2, 4, 4};
     const std::vector<Id> label_rows{0, 1, 2, 2}, m_ids{0, 1, 1, 2, 1}, homes{2, 0, 0}, y_ids{0, 0, 0, 1};
     const std::vector<float> weights{0.5f, 0.4f, 0.9f, 0.1f, 1.0f};
     const cluster::Matches matches{m_offsets.data(), m_ids.data(), weights.data(), 3};
-    const auto found = cluster::best_clusters(label_offsets.data(), label_rows.data(), matches, homes_at.data(), homes.data(), 0, 3, 2);
+    const auto found = cluster::best_clusters(label_offsets.data(), label_rows.data(), matches, homes_at.data(),
+                                              homes.data(), 0, 3, 2);
     CHECK((found.offsets == std::vector<Offset>{0, 2, 3, 3}));
-    CHECK((found.clusters == std::vector<Id>{1, 2, 1}));  // clusters 0 and 2 hold one row of label 0 each: 2 is its home
+    // Clusters 0 and 2 hold one row of label 0 each: 2 is its home.
+    CHECK((found.clusters == std::vector<Id>{1, 2, 1}));
     CHECK((found.counts == std::vector<std::int32_t>{3, 1, 1}));
     const std::vector<Id> all_in_two{2, 2, 2};
-    CHECK(cluster::covered_pairs(y_offsets.data(), y_ids.data(), matches, homes_at.data(), all_in_two.data(), 0, 4) == 1);
+    CHECK(cluster::covered_pairs(y_offsets.data(), y_ids.data(), matches, homes_at.data(), all_in_two.data(), 0, 4) ==
+          1);
 }
 
-// Two clusters with room for one label each; label 1 has no wishes, a pair worth nothing is taken last but never wanted.
+// Two clusters with room for one label each; label 1 has no wishes, a pair worth nothing is taken last but never
+// wanted.
 void limited() {
     const std::vector<Offset> offsets{0, 2, 2, 4};
     const std::vector<Id> clusters{0, 1, 0, 1};
     const std::vector<double> worth{3, 2, 3, -1};
     CHECK((cluster::wanted_pairs(offsets.data(), 3, worth.data(), 2) == std::vector<Offset>{0, 1, 2}));
     CHECK((cluster::wanted_pairs(offsets.data(), 3, worth.data(), 1) == std::vector<Offset>{0, 2}));
-    CHECK((cluster::take_pairs(offsets.data(), 3, clusters.data(), 2, worth.data(), 2, 1) == std::vector<Offset>{0, 1}));
-    CHECK((cluster::take_pairs(offsets.data(), 3, clusters.data(), 2, worth.data(), 1, 1) == std::vector<Offset>{0, 3}));
-    CHECK((cluster::take_pairs(offsets.data(), 3, clusters.data(), 2, worth.data(), 2, 9) == std::vector<Offset>{0, 1, 2, 3}));
+    const auto take = [&](Id copies, Offset limit) {
+        return cluster::take_pairs(offsets.data(), 3, clusters.data(), 2, worth.data(), copies, limit);
+    };
+    CHECK((take(2, 1) == std::vector<Offset>{0, 1}));
+    CHECK((take(1, 1) == std::vector<Offset>{0, 3}));
+    CHECK((take(2, 9) == std::vector<Offset>{0, 1, 2, 3}));
 }
 
 int main() {

@@ -41,7 +41,7 @@ void numbers() {
         if (rng.below(4) == 0) text += "e-" + std::to_string(rng.below(20));
         check_number(text);
     }
-    check_number("16777217");          // half way between two floats: to even
+    check_number("16777217");  // half way between two floats: to even
     check_number("16777219");
     check_number("16777217.00000001");  // just above half way: the slow path must see the last digit
     check_number("1.17549435e-38");
@@ -92,7 +92,9 @@ void mutations() {
             switch (rng.below(3)) {
                 case 0: text[at] = byte; break;
                 case 1: text.insert(at, 1, byte); break;
-                default: text.erase(at, 1); if (text.empty()) text = "\n";
+                default:
+                    text.erase(at, 1);
+                    if (text.empty()) text = "\n";
             }
         }
         const auto got = parse(text, {rng.below(2) == 0, rng.below(2) == 0, 13, 41, rng.below(2)});
@@ -111,7 +113,8 @@ void round_trip() {
         std::vector<Id> labels, features;
         std::vector<float> values;
         for (int row = 0; row < 20; ++row) {
-            for (Id l = 0; l < 9; ++l) if (rng.below(4) == 0) labels.push_back(l);
+            for (Id l = 0; l < 9; ++l)
+                if (rng.below(4) == 0) labels.push_back(l);
             for (Id f = 0; f < 9; ++f) {
                 const auto value = std::bit_cast<float>(static_cast<std::uint32_t>(rng.next()));
                 if (rng.below(2) && std::isfinite(value)) features.push_back(f), values.push_back(value);

@@ -22,7 +22,9 @@ struct Matrix {
     std::vector<Id> ids;
     std::vector<float> values;
     Offset columns = 0;
-    Csr view() const { return {static_cast<Offset>(offsets.size()) - 1, columns, offsets.data(), ids.data(), values.data()}; }
+    Csr view() const {
+        return {static_cast<Offset>(offsets.size()) - 1, columns, offsets.data(), ids.data(), values.data()};
+    }
 };
 
 Matrix random_matrix(Rng& rng, int rows, int columns, std::uint32_t one_in) {
@@ -40,7 +42,8 @@ Matrix random_matrix(Rng& rng, int rows, int columns, std::uint32_t one_in) {
     return m;
 }
 
-// The trained classifier must leave no row's margin wrong by more than its slack allows: the gradient of the primal is 0.
+// The trained classifier must leave no row's margin wrong by more than its slack allows: the gradient of the primal is
+// 0.
 void check_optimal(const Matrix& X, const std::vector<char>& positive, const linear::Block& block, int child) {
     std::vector<double> w(static_cast<std::size_t>(X.columns), 0.0);
     for (std::size_t f = 0; f + 1 < block.starts.size(); ++f) {
@@ -57,7 +60,8 @@ void check_optimal(const Matrix& X, const std::vector<char>& positive, const lin
         double z = bias;
         for (std::size_t i = 0; i < x.size(); ++i) z += w[static_cast<std::size_t>(x.ids[i])] * x.values[i];
         const double slack = std::max(0.0, 1 - y * z);
-        for (std::size_t i = 0; i < x.size(); ++i) gradient[static_cast<std::size_t>(x.ids[i])] -= 2 * slack * y * x.values[i];
+        for (std::size_t i = 0; i < x.size(); ++i)
+            gradient[static_cast<std::size_t>(x.ids[i])] -= 2 * slack * y * x.values[i];
         bias_gradient -= 2 * slack * y;
     }
     for (const double g : gradient) CHECK(std::fabs(g) < 0.02);
@@ -79,15 +83,17 @@ void training() {
             }
             offsets.push_back(static_cast<Offset>(positives.size()));
         }
-        for (int both = 0; both < 2 * (static_cast<int>(linear::widest()) + 1); ++both) {
+        for (int both = 0; both < 2 * (static_cast<int>(best_instruction_set()) + 1); ++both) {
             const auto loss = both % 2 ? linear::Loss::logistic : linear::Loss::squared_hinge;
-            const auto variant = static_cast<linear::Variant>(both / 2);
+            const auto variant = static_cast<InstructionSet>(both / 2);
             linear::Settings settings;
             settings.loss = loss;
             settings.tolerance = 1e-4f;
             settings.epochs = 3000;
-            const auto block = linear::train_block(X.view(), {ids, offsets.data(), positives.data()}, 0, children, 1.0f, settings, {0.0f, 0}, 9, variant);
-            CHECK(block.epochs.size() == static_cast<std::size_t>(children) && block.converged.size() == block.epochs.size());
+            const auto block = linear::train_block(X.view(), {ids, offsets.data(), positives.data()}, 0, children, 1.0f,
+                                                   settings, {0.0f, 0}, 9, variant);
+            CHECK(block.epochs.size() == static_cast<std::size_t>(children) &&
+                  block.converged.size() == block.epochs.size());
             CHECK(std::all_of(block.converged.begin(), block.converged.end(), [](auto c) { return c == 1; }));
             CHECK(std::is_sorted(block.features.begin(), block.features.end()));
             CHECK(block.biases.size() == static_cast<std::size_t>(children));
@@ -95,13 +101,17 @@ void training() {
             for (int c = 0; c < children; ++c) {
                 std::vector<char> has(rows, 0);
                 for (int r = 0; r < rows; ++r) {
-                    for (auto i = offsets[static_cast<std::size_t>(r)]; i < offsets[static_cast<std::size_t>(r) + 1]; ++i) has[static_cast<std::size_t>(r)] |= positives[static_cast<std::size_t>(i)] == c;
+                    const auto row = static_cast<std::size_t>(r);
+                    for (auto i = offsets[row]; i < offsets[row + 1]; ++i) {
+                        has[row] |= positives[static_cast<std::size_t>(i)] == c;
+                    }
                 }
                 check_optimal(X, has, block, c);
             }
         }
         linear::Settings quick;
-        const auto few = linear::train_block(X.view(), {ids, offsets.data(), positives.data()}, 0, children, 0.0f, quick, {0.0f, 2}, 9);
+        const auto few = linear::train_block(X.view(), {ids, offsets.data(), positives.data()}, 0, children, 0.0f,
+                                             quick, {0.0f, 2}, 9);
         std::vector<int> kept(static_cast<std::size_t>(children), 0);
         for (const auto child : few.children) ++kept[child];
         for (const int k : kept) CHECK(k <= 2);
@@ -141,7 +151,8 @@ void searching(search::Storage storage) {
     std::vector<std::uint8_t> bytes;
     std::vector<float> scales;
     for (int b = 0; b < 3; ++b) {
-        const auto packed = search::pack_block<Value>(features.data(), starts.data(), b == 1 ? 0 : 3, entry_children.data(), values.data(), 3);
+        const auto packed = search::pack_block<Value>(features.data(), starts.data(), b == 1 ? 0 : 3,
+                                                      entry_children.data(), values.data(), 3);
         buckets.insert(buckets.end(), packed.buckets.begin(), packed.buckets.end());
         bytes.insert(bytes.end(), packed.bytes.begin(), packed.bytes.end());
         scales.push_back(packed.scale);
@@ -151,13 +162,22 @@ void searching(search::Storage storage) {
     bytes.resize(bytes.size() + search::padding);
     search::Model m;
     m.tree = {3, offsets.data(), children.data()};
-    m.weights = {blocks.data(), bucket_offsets.data(), byte_offsets.data(), buckets.data(), bytes.data(), scales.data(), biases.data(), storage, 3};
+    m.weights = {blocks.data(),
+                 bucket_offsets.data(),
+                 byte_offsets.data(),
+                 buckets.data(),
+                 bytes.data(),
+                 scales.data(),
+                 biases.data(),
+                 storage,
+                 3};
     m.most_copies = 2;
     CHECK(search::unpack_block(m.weights, 0).features == features);
     CHECK(search::unpack_block(m.weights, 1).features.empty());
     Rng rng(3);
     const Matrix X = random_matrix(rng, 20, 5, 2);
-    const std::vector<Id> owner{0, 0, 0, 1, 1, 2, 2}, node_slot{-1, 0, 1}, label_slots{5, 3, 4, 6, 2}, wanted{0, 1, 2, 3};
+    const std::vector<Id> owner{0, 0, 0, 1, 1, 2, 2}, node_slot{-1, 0, 1}, label_slots{5, 3, 4, 6, 2},
+        wanted{0, 1, 2, 3};
     const std::vector<Offset> label_offsets{0, 1, 2, 4, 5};
     for (int round = 0; round < 300; ++round) {
         m.copies = round % 2 ? search::Copies::mean : search::Copies::best;
@@ -171,12 +191,15 @@ void searching(search::Storage storage) {
                     search::best_first(m, X.view()[r], request, one.data(), one_scores.data());
                     for (Id i = 0; i < k; ++i) {
                         CHECK(one[static_cast<std::size_t>(i)] >= -1 && one[static_cast<std::size_t>(i)] < 4);
-                        if (round < 2) CHECK(one[static_cast<std::size_t>(i)] == many[static_cast<std::size_t>(r * k + i)]);
+                        if (round < 2)
+                            CHECK(one[static_cast<std::size_t>(i)] == many[static_cast<std::size_t>(r * k + i)]);
                     }
                     float scores[4];
-                    search::given(m, {owner.data(), node_slot.data(), label_offsets.data(), label_slots.data()}, X.view()[r], wanted, scores);
+                    search::given(m, {owner.data(), node_slot.data(), label_offsets.data(), label_slots.data()},
+                                  X.view()[r], wanted, scores);
                     search::best_first(m, X.view()[r], request, one.data(), one_scores.data());
-                    if (round < 2 && beam == 0) CHECK(std::fabs(one_scores[0] - *std::max_element(scores, scores + 4)) < 1e-5f);
+                    if (round < 2 && beam == 0)
+                        CHECK(std::fabs(one_scores[0] - *std::max_element(scores, scores + 4)) < 1e-5f);
                 }
             }
         }
@@ -214,7 +237,8 @@ void searching_damaged(search::Storage storage) {
             }
             starts.push_back(static_cast<std::uint32_t>(values.size()));
         }
-        const auto packed = search::pack_block<Value>(features.data(), starts.data(), 64, entry_children.data(), values.data(), bits);
+        const auto packed =
+            search::pack_block<Value>(features.data(), starts.data(), 64, entry_children.data(), values.data(), bits);
         buckets.insert(buckets.end(), packed.buckets.begin(), packed.buckets.end());
         bytes.insert(bytes.end(), packed.bytes.begin(), packed.bytes.end());
         scales.push_back(packed.scale);
@@ -224,7 +248,9 @@ void searching_damaged(search::Storage storage) {
     bytes.resize(bytes.size() + search::padding);
     search::Model m;
     m.tree = {2, offsets.data(), children.data()};
-    m.weights = {blocks.data(), bucket_offsets.data(), byte_offsets.data(), buckets.data(), bytes.data(), scales.data(), biases.data(), storage, bits};
+    m.weights = {blocks.data(), bucket_offsets.data(), byte_offsets.data(), buckets.data(),
+                 bytes.data(),  scales.data(),         biases.data(),       storage,
+                 bits};
     const Matrix X = random_matrix(rng, 9, 64, 3);
     std::vector<Id> labels(9 * 5);
     std::vector<float> scores(labels.size());
@@ -244,7 +270,8 @@ void searching_damaged(search::Storage storage) {
 void routing() {
     const std::vector<Offset> offsets{0, 3, 5, 7}, label_offsets{0, 1, 2, 4, 5}, y_offsets{0, 0, 1, 3, 4};
     const std::vector<Id> owner{0, 0, 0, 1, 1, 2, 2}, node_slot{-1, 0, 1}, label_slots{5, 3, 4, 6, 2}, y{2, 0, 1, 3};
-    const linear::Slots tree{3, 4, offsets.data(), owner.data(), node_slot.data(), label_offsets.data(), label_slots.data()};
+    const linear::Slots tree{
+        3, 4, offsets.data(), owner.data(), node_slot.data(), label_offsets.data(), label_slots.data()};
     const auto root = linear::route(y_offsets.data(), y.data(), 4, tree, 0, 1, true, {});
     CHECK((root.node_offsets == std::vector<Offset>{0, 4}));
     CHECK((root.rows == std::vector<Id>{0, 1, 2, 3}));
@@ -257,11 +284,13 @@ void routing() {
     // Row 0 (no labels) and row 1 reach node 2, row 3 (its label sits at the root) reaches both; row 2 reaches nothing.
     const std::vector<Offset> reached_offsets{0, 1, 2, 2, 4};
     const std::vector<Id> reached{2, 2, 1, 2};
-    const auto met = linear::route(y_offsets.data(), y.data(), 4, tree, 1, 3, false, {reached_offsets.data(), reached.data()});
+    const auto met =
+        linear::route(y_offsets.data(), y.data(), 4, tree, 1, 3, false, {reached_offsets.data(), reached.data()});
     CHECK((met.node_offsets == std::vector<Offset>{0, 1, 4}));
     CHECK((met.rows == std::vector<Id>{3, 0, 1, 3}));
     CHECK((met.positives == std::vector<Id>{1}));
-    const auto both = linear::route(y_offsets.data(), y.data(), 4, tree, 2, 3, true, {reached_offsets.data(), reached.data()});
+    const auto both =
+        linear::route(y_offsets.data(), y.data(), 4, tree, 2, 3, true, {reached_offsets.data(), reached.data()});
     CHECK((both.node_offsets == std::vector<Offset>{0, 4}));
     CHECK((both.rows == std::vector<Id>{0, 1, 2, 3}));
     CHECK((both.positives == std::vector<Id>{1, 0}));
@@ -276,18 +305,28 @@ void reaching() {
     const std::vector<std::uint32_t> starts{0, 2, 4};
     const std::vector<std::uint8_t> entry_children{0, 1, 0, 1};
     const std::vector<float> values{0.5f, -0.5f, 2.0f, 0.7f}, biases{0.1f, 0.2f, 0.3f, 0.4f, 0.5f};
-    const auto packed = search::pack_block<float>(features.data(), starts.data(), 2, entry_children.data(), values.data(), 3);
+    const auto packed =
+        search::pack_block<float>(features.data(), starts.data(), 2, entry_children.data(), values.data(), 3);
     auto buckets = packed.buckets;
     auto bytes = packed.bytes;
     buckets.insert(buckets.end(), packed.buckets.begin(), packed.buckets.end());
     bytes.insert(bytes.end(), packed.bytes.begin(), packed.bytes.end());
     bytes.resize(bytes.size() + search::padding);
-    const auto n_buckets = static_cast<Offset>(packed.buckets.size()), n_bytes = static_cast<Offset>(packed.bytes.size());
+    const auto n_buckets = static_cast<Offset>(packed.buckets.size()),
+               n_bytes = static_cast<Offset>(packed.bytes.size());
     const std::vector<Offset> bucket_offsets{0, n_buckets, 2 * n_buckets}, byte_offsets{0, n_bytes, 2 * n_bytes};
     const std::vector<float> scales{1, 1};
     search::Model level;
     level.tree = {2, offsets.data(), children.data()};
-    level.weights = {blocks.data(), bucket_offsets.data(), byte_offsets.data(), buckets.data(), bytes.data(), scales.data(), biases.data(), search::Storage::float32, 3};
+    level.weights = {blocks.data(),
+                     bucket_offsets.data(),
+                     byte_offsets.data(),
+                     buckets.data(),
+                     bytes.data(),
+                     scales.data(),
+                     biases.data(),
+                     search::Storage::float32,
+                     3};
     Rng rng(5);
     const Matrix X = random_matrix(rng, 6, 5, 2);
     const std::vector<Offset> held_offsets{0, 2, 3, 3, 5, 6, 8};

@@ -14,9 +14,10 @@ int main() {
     const std::vector<float> scores{3, 2, 0, 3, 2, 1, 5, 5, 1};
 
     auto found = check_ranking(labels.data(), scores.data(), 3, 3, 5);
-    CHECK(found.fault == Fault::none && !found.ranked);  // the last row's tie is not in order of ids
-    found = check_ranking(labels.data(), scores.data(), 2, 3, 5);
-    CHECK(found.fault == Fault::none && found.ranked);
+    CHECK(found.fault == Fault::none && found.pads_last);
+    const std::vector<Id> gap{4, -1, 0};
+    found = check_ranking(gap.data(), scores.data(), 1, 3, 5);
+    CHECK(found.fault == Fault::none && !found.pads_last);
     found = check_ranking(labels.data(), scores.data(), 3, 3, 3);
     CHECK(found.fault == Fault::label_out_of_range && found.row == 0 && found.label == 4);
     const std::vector<float> nan{1, std::nanf(""), 0};
@@ -24,7 +25,7 @@ int main() {
     std::vector<Id> many(40);
     for (Id i = 0; i < 40; ++i) many[static_cast<std::size_t>(i)] = i;
     const std::vector<float> flat(40, 1.0f);
-    CHECK(check_ranking(many.data(), flat.data(), 1, 40, 40).ranked);
+    CHECK(check_ranking(many.data(), flat.data(), 1, 40, 40).pads_last);
     many[39] = 7;
     found = check_ranking(many.data(), flat.data(), 1, 40, 40);
     CHECK(found.fault == Fault::repeated_label && found.label == 7);

@@ -34,8 +34,8 @@ int main() {
     CHECK((out == std::vector<float>{3, 3, 3, 0, 0, 0, 12, 12, 12}));
     const std::vector<float> G(3 * dim, 1.0f);
     std::vector<double> squares(dim, 0.0);
-    update_bag(columns.ids, columns.offsets.data(), columns.rows.data(), columns.values.data(), 0, 4, G.data(), dim, W.data(),
-               sums.data(), {0.5f, 0.0f}, squares.data());
+    update_bag(columns.ids, columns.offsets.data(), columns.rows.data(), columns.values.data(), 0, 4, G.data(), dim,
+               W.data(), sums.data(), {0.5f, 0.0f}, squares.data());
     CHECK(W[2 * dim] == 1.0f && sums[2] == 0.0f);  // column 2 is in no row
     const float step = 0.5f / std::sqrt(3.0f);
     CHECK(std::abs(W[0] - (1 - step)) < 1e-6f);
@@ -66,7 +66,8 @@ int main() {
     products(queries.data(), 2, labels.data(), 5, dim, products_out.data());
     CHECK(products_out[1] == 1 && products_out[9] == 2);
 
-    // Codes of 5 labels in 3 dimensions, 2 bits each: 0, 1 and 3 are coded as 1, 2 and 3; the query [0, 0, 2] sees only 3.
+    // Codes of 5 labels in 3 dimensions, 2 bits each: 0, 1 and 3 are coded as 1, 2 and 3; the query [0, 0, 2] sees
+    // only 3.
     const std::vector<float> levels{-1, 0, 1, 3, -1, 0, 1, 3, -1, 0, 1, 3};
     std::vector<std::uint8_t> coded(2 * 64, 0);
     const auto code_of = [&](Offset label, Offset j) { return labels[static_cast<std::size_t>(label * dim + j)] + 1; };
@@ -80,7 +81,8 @@ int main() {
     CHECK((found == std::vector<Id>{1, 2, 0, 2}) && (scores == std::vector<float>{1, 1, 2, 2}));
     std::vector<Id> few(12);
     std::vector<float> few_scores(12);
-    scan({coded.data(), 2, levels.data()}, queries.data(), 2, labels.data(), 5, dim, 1, 6, few.data(), few_scores.data());
+    scan({coded.data(), 2, levels.data()}, queries.data(), 2, labels.data(), 5, dim, 1, 6, few.data(),
+         few_scores.data());
     CHECK(few[5] == -1 && few[11] == -1 && few[0] == 1);  // k is more than there are labels
 
     // Every instruction set gives the same sums, up to the largest that fit.
@@ -89,8 +91,8 @@ int main() {
     for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<std::uint8_t>(i * 37 + i / 64);
     for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<std::uint8_t>(63 - i * 11 % 64);
     std::vector<std::uint16_t> plain(blocks * 64), wide(blocks * 64);
-    sum_codes(many.data(), blocks, bytes, table.data(), plain.data(), Instructions::base);
-    for (const auto most : {Instructions::avx2, Instructions::avx512}) {
+    sum_codes(many.data(), blocks, bytes, table.data(), plain.data(), InstructionSet::base);
+    for (const auto most : {InstructionSet::avx2, InstructionSet::avx512}) {
         sum_codes(many.data(), blocks, bytes, table.data(), wide.data(), most);
         CHECK(plain == wide);
     }
@@ -120,7 +122,8 @@ int main() {
     gather_sums(found_dots.data(), 2, dim, labels.data(), some.data(), 5, summed.data());
     CHECK((summed == std::vector<float>{2, 1, 1, 2, 0, 8}));
     std::vector<float> touched(4 * dim), m(5 * dim, 0.0f), v(5 * dim, 0.0f), moved(5 * dim, 1.0f);
-    scatter_sums(columns.offsets.data(), columns.rows.data(), columns.values.data(), 0, 4, G.data(), dim, touched.data());
+    scatter_sums(columns.offsets.data(), columns.rows.data(), columns.values.data(), 0, 4, G.data(), dim,
+                 touched.data());
     CHECK(touched[0] == 3 && touched[dim] == 5);
     update_rows(columns.ids, columns.offsets.data(), columns.rows.data(), columns.values.data(), 0, 4, G.data(), dim,
                 moved.data(), m.data(), v.data(), {0.5f, 0.9f, 0.999f, 10, 1000, 1e-8f, 0.0f});

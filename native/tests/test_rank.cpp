@@ -1,5 +1,5 @@
-// Classifiers of single labels, their margins, the calibration's tree and the best candidates: on small random problems,
-// under sanitizers.
+// Classifiers of single labels, their margins, the calibration's tree and the best candidates: on small random
+// problems, under sanitizers.
 #include <cmath>
 #include <vector>
 
@@ -23,7 +23,8 @@ void test_train_and_score(Rng& rng) {
     std::vector<std::uint8_t> positive;
     for (int r = 0; r < n; ++r) {
         for (int c = 0; c < columns; ++c) {
-            if (rng.below(4) == 0 || c == r % labels) ids.push_back(c), values.push_back(c == r % labels ? 2.0f : rng.unit());
+            if (rng.below(4) == 0 || c == r % labels)
+                ids.push_back(c), values.push_back(c == r % labels ? 2.0f : rng.unit());
         }
         offsets.push_back(static_cast<Offset>(ids.size()));
     }
@@ -39,19 +40,25 @@ void test_train_and_score(Rng& rng) {
     linear::Settings settings;
     settings.tolerance = 0.001f;
     settings.epochs = 1000;
-    const auto found = linear::train_each(X, {own_offsets.data(), rows.data(), positive.data()}, 0, labels, 1.0f, settings, {0.0f, 0}, 1);
+    const auto found = linear::train_each(X, {own_offsets.data(), rows.data(), positive.data()}, 0, labels, 1.0f,
+                                          settings, {0.0f, 0}, 1);
     CHECK(found.offsets.size() == labels + 1 && found.biases.size() == labels);
-    CHECK(found.offsets[labels] == found.offsets[labels - 2] && found.biases[labels - 1] == -1.0f && found.biases[labels - 2] == -1.0f);
+    CHECK(found.offsets[labels] == found.offsets[labels - 2] && found.biases[labels - 1] == -1.0f &&
+          found.biases[labels - 2] == -1.0f);
     // In two pieces the same: a label's classifier does not depend on who else is trained.
-    const auto tail = linear::train_each(X, {own_offsets.data(), rows.data(), positive.data()}, 3, labels, 1.0f, settings, {0.0f, 0}, 1);
-    CHECK(tail.biases[0] == found.biases[3] && tail.weights[0] == found.weights[static_cast<std::size_t>(found.offsets[3])]);
-    const auto few = linear::train_each(X, {own_offsets.data(), rows.data(), positive.data()}, 0, labels, 1.0f, settings, {0.0f, 2}, 1);
+    const auto tail = linear::train_each(X, {own_offsets.data(), rows.data(), positive.data()}, 3, labels, 1.0f,
+                                         settings, {0.0f, 0}, 1);
+    CHECK(tail.biases[0] == found.biases[3] &&
+          tail.weights[0] == found.weights[static_cast<std::size_t>(found.offsets[3])]);
+    const auto few = linear::train_each(X, {own_offsets.data(), rows.data(), positive.data()}, 0, labels, 1.0f,
+                                        settings, {0.0f, 2}, 1);
     CHECK(few.offsets[1] == 2);
 
     std::vector<Id> wanted(n * width);
     for (Id& label : wanted) label = static_cast<Id>(rng.below(labels + 1)) - 1;
     std::vector<float> margins(wanted.size(), 99.0f);
-    rank::margins({found.offsets.data(), found.features.data(), found.weights.data(), found.biases.data()}, X, 0, n, wanted.data(), width, margins.data());
+    rank::margins({found.offsets.data(), found.features.data(), found.weights.data(), found.biases.data()}, X, 0, n,
+                  wanted.data(), width, margins.data());
     for (int r = 0; r < n; ++r) {
         for (int j = 0; j < width; ++j) {
             const Id label = wanted[static_cast<std::size_t>(r * width + j)];
@@ -74,7 +81,8 @@ void test_train_and_score(Rng& rng) {
             const Id one[1] = {l};
             std::vector<float> out(static_cast<std::size_t>(n), 0.0f);
             std::vector<Id> same(n, one[0]);
-            rank::margins({found.offsets.data(), found.features.data(), found.weights.data(), found.biases.data()}, X, rows[i], rows[i] + 1, same.data(), 1, out.data());
+            rank::margins({found.offsets.data(), found.features.data(), found.weights.data(), found.biases.data()}, X,
+                          rows[i], rows[i] + 1, same.data(), 1, out.data());
             CHECK((out[static_cast<std::size_t>(rows[i])] > 0) == (positive[i] != 0));
         }
     }
@@ -83,7 +91,8 @@ void test_train_and_score(Rng& rng) {
 void test_calibrate() {
     const Id feature[] = {2, -1, 3, -1, -1}, left[] = {1, -1, 3, -1, -1}, right[] = {2, -1, 4, -1, -1};
     const double threshold[] = {0.25, 0, 10, 0, 0};
-    const float value[] = {0, 0.1f, 0, 0.5f, 0.9f}, p[] = {0.5f, 0.6f, 1, 1}, q[] = {0.5f, 1, 1, 1}, frequency[] = {3, 30};
+    const float value[] = {0, 0.1f, 0, 0.5f, 0.9f}, p[] = {0.5f, 0.6f, 1, 1}, q[] = {0.5f, 1, 1, 1},
+                frequency[] = {3, 30};
     const Id label[] = {0, 0, 1, -1};
     float out[] = {7, 7, 7, 7};
     rank::calibrate({feature, threshold, left, right, value}, 0, 4, p, q, label, frequency, out);

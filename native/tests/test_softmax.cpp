@@ -32,7 +32,8 @@ Trained train(const Csr& X, const std::vector<Id>& rows, const std::vector<Id>& 
     std::vector<std::thread> threads;
     for (int m = 0; m < settings.members; ++m) threads.emplace_back([&, m] { trainer.run(m, rows, slots, 0.5, 0.1); });
     for (auto& thread : threads) thread.join();
-    Trained out{std::vector<float>(static_cast<std::size_t>((X.columns + 1) * settings.dim)), std::vector<float>(static_cast<std::size_t>(8 * settings.dim))};
+    Trained out{std::vector<float>(static_cast<std::size_t>((X.columns + 1) * settings.dim)),
+                std::vector<float>(static_cast<std::size_t>(8 * settings.dim))};
     trainer.collect(out.embeddings.data(), out.units.data());
     return out;
 }
@@ -70,7 +71,8 @@ int main() {
                 settings.members = 1;
                 settings.asynchronous = true;
                 CHECK(alone == train(X, rows, slots, settings));
-                const Model model{tree, alone.embeddings.data(), alone.units.data(), dim, columns, settings.weighing, 1.0f};
+                const Model model{tree, alone.embeddings.data(), alone.units.data(), dim, columns, settings.weighing,
+                                  1.0f};
                 Searching searching;
                 for (Offset r = 0; r < X.rows; ++r) {
                     std::vector<Id> labels(9);

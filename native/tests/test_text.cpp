@@ -31,22 +31,34 @@ struct Blob {
 };
 
 std::string random_text(Rng& rng) {
-    static const std::string parts[] = {"a", "B", "ab", " ", "\xC3\xA9", "\xE4\xB8\xAD", "\xF0\x9F\x98\x80", "\xCC\x81", "\xC4\xB0",
-                                        "\xEF\xB7\xBA", "\xED\xA0\x80", "_", "9", ",", std::string(1, '\0')};
+    static const std::string parts[] = {"a",
+                                        "B",
+                                        "ab",
+                                        " ",
+                                        "\xC3\xA9",
+                                        "\xE4\xB8\xAD",
+                                        "\xF0\x9F\x98\x80",
+                                        "\xCC\x81",
+                                        "\xC4\xB0",
+                                        "\xEF\xB7\xBA",
+                                        "\xED\xA0\x80",
+                                        "_",
+                                        "9",
+                                        ",",
+                                        std::string(1, '\0')};
     std::string out;
     const auto length = rng.below(60);
     for (std::uint32_t i = 0; i < length; ++i) {
-        if (rng.below(5) == 0)
-            out.push_back(static_cast<char>(rng.below(256)));
-        else
-            out += parts[rng.below(std::size(parts))];
+        if (rng.below(5) == 0) out.push_back(static_cast<char>(rng.below(256)));
+        else out += parts[rng.below(std::size(parts))];
     }
     return out;
 }
 
 Vocabulary view(const Built& built, const std::vector<float>& idf) {
     Vocabulary out;
-    out.words = {built.word_text.data(), built.word_offsets.data(), built.word_table.data(), built.word_table.size() - 1};
+    out.words = {built.word_text.data(), built.word_offsets.data(), built.word_table.data(),
+                 built.word_table.size() - 1};
     out.word_features = built.word_features.data();
     out.grams = reinterpret_cast<const GramSlot*>(built.gram_table.data());
     out.gram_mask = built.gram_table.size() / 4 - 1;

@@ -17,7 +17,9 @@ struct Rows {
     std::vector<Id> ids;
     std::vector<float> values;
     Id columns = 20;
-    Csr view() const { return {static_cast<Offset>(offsets.size()) - 1, columns, offsets.data(), ids.data(), values.data()}; }
+    Csr view() const {
+        return {static_cast<Offset>(offsets.size()) - 1, columns, offsets.data(), ids.data(), values.data()};
+    }
 };
 
 Rows random_rows(Rng& rng, int n, bool empty) {
@@ -50,7 +52,8 @@ void splits(Rng& rng, int n, bool empty, int zeros) {
         for (int rounds = 1; rounds < 6; ++rounds) {
             std::vector<Id> members(static_cast<std::size_t>(n));
             std::iota(members.rbegin(), members.rend(), 0);
-            const auto found = cluster::split_weighted(rows.view(), members, weights, tradeoff, {rounds, 0.0f}, 5, scratch);
+            const auto found =
+                cluster::split_weighted(rows.view(), members, weights, tradeoff, {rounds, 0.0f}, 5, scratch);
             CHECK(found.left > 0 && (found.left < members.size() || n == 1));
             CHECK(found.objective >= before - 1e-6);
             before = found.objective;
@@ -76,7 +79,8 @@ void covers(Rng& rng, std::size_t n, std::size_t n_labels) {
             of_label[l].push_back(static_cast<Id>(r));
         }
     }
-    const auto lists = [](const std::vector<std::vector<Id>>& from, std::vector<Offset>& offsets, std::vector<Id>& ids) {
+    const auto lists = [](const std::vector<std::vector<Id>>& from, std::vector<Offset>& offsets,
+                          std::vector<Id>& ids) {
         offsets.push_back(0);
         for (const auto& list : from) {
             ids.insert(ids.end(), list.begin(), list.end());
@@ -94,8 +98,8 @@ void covers(Rng& rng, std::size_t n, std::size_t n_labels) {
         if (!of_row[r].empty()) total += weights[r];
     }
     const double largest = *std::max_element(frequency.begin(), frequency.end());
-    labels::greedy_cover(lists(of_row, row_offsets, row_ids), lists(of_label, label_offsets, label_ids), weights, frequency,
-                         served);
+    labels::greedy_cover(lists(of_row, row_offsets, row_ids), lists(of_label, label_offsets, label_ids), weights,
+                         frequency, served);
     CHECK(std::accumulate(served.begin(), served.end(), 0.0) == total);  // every row once
     CHECK(*std::max_element(served.begin(), served.end()) == largest);   // the first one takes all its rows
 }

@@ -162,7 +162,9 @@ void lay_out_pieces(const Counter& counter, const Numbers& pieces, Built& out) {
 }  // namespace
 
 Built build(const Counter& counter, const Limits& limits) {
-    const auto fits = [&](const Tally& tally) { return tally.rows >= limits.least_rows && tally.rows <= limits.most_rows; };
+    const auto fits = [&](const Tally& tally) {
+        return tally.rows >= limits.least_rows && tally.rows <= limits.most_rows;
+    };
     auto grams = in_text_order(counter, fits);
     Numbers pieces;
     for (std::uint32_t piece = 0; piece < counter.pieces().size(); ++piece)
@@ -190,7 +192,8 @@ Rows weigh(const Offset* offsets, Offset rows, const Count* counts, const Id* gr
         for (auto at = offsets[i]; at < offsets[i + 1]; ++at) {
             const auto item = static_cast<std::uint32_t>(counts[at] >> 32);
             const auto feature = item & piece_bit ? piece_features[item & ~piece_bit] : gram_features[item];
-            if (feature >= 0) row.push_back(count_of(static_cast<std::uint32_t>(feature), static_cast<std::uint32_t>(counts[at])));
+            if (feature >= 0)
+                row.push_back(count_of(static_cast<std::uint32_t>(feature), static_cast<std::uint32_t>(counts[at])));
         }
         sort_counts(row, scratch);
         append_row(row, idf, settings, out);

@@ -177,10 +177,8 @@ CountedRows Counter::add(const Byte* bytes, const Offset* offsets, Offset rows, 
             tally.times += static_cast<std::uint32_t>(out.counts[at]);
             ++tally.rows;
         }
-        if (keep_rows)
-            out.offsets.push_back(static_cast<Offset>(out.counts.size()));
-        else
-            out.counts.clear();
+        if (keep_rows) out.offsets.push_back(static_cast<Offset>(out.counts.size()));
+        else out.counts.clear();
     }
     return out;
 }

@@ -79,9 +79,8 @@ private:
     void explain_words() {
         std::vector<Span> words;
         std::vector<std::uint32_t> ids;
-        for (const auto span : spans([](Class kind, bool open) {
-                 return kind == Class::word || (kind == Class::mark && open);
-             })) {
+        for (const auto span :
+             spans([](Class kind, bool open) { return kind == Class::word || (kind == Class::mark && open); })) {
             if (span.last - span.first < settings_.min_points) continue;
             words.push_back(span);
             ids.push_back(find(vocabulary_.words, write(span.first, span.last, false, false)));

@@ -27,9 +27,7 @@ Ordered in_text_order(const Counter& counter, Keep keep);
 
 Numbers sorted_by_bytes(const Strings& strings, const Numbers& ids);
 
-namespace detail {
-Ordered in_text_order(const Counter& counter, const std::vector<char>& kept);
-}
+namespace detail { Ordered in_text_order(const Counter& counter, const std::vector<char>& kept); }
 
 template <class Keep>
 Ordered in_text_order(const Counter& counter, Keep keep) {

@@ -15,10 +15,8 @@ void sort_counts(std::vector<Count>& counts, std::vector<Count>& scratch) {
     for (const auto count : counts) largest = std::max(largest, count);
     const auto bits = static_cast<unsigned>(std::bit_width(largest >> 32));
     const auto feature = [](Count count) { return count >> 32; };
-    if (counts.size() < 2000)
-        radix_sort<8>(counts, scratch, bits, feature);
-    else
-        radix_sort<11>(counts, scratch, bits, feature);
+    if (counts.size() < 2000) radix_sort<8>(counts, scratch, bits, feature);
+    else radix_sort<11>(counts, scratch, bits, feature);
 }
 
 void append_row(const std::vector<Count>& counts, const float* idf, const Settings& settings, Rows& rows) {

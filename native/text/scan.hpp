@@ -79,8 +79,8 @@ void scan(const Byte* p, const Byte* end, const Rewriting& rewriting, std::size_
             const auto count = rewriting.apply(point, rewritten);
             for (std::size_t i = 0; i < count; ++i) {
                 const auto kind = class_of(classes, rewritten[i]);
-                const bool inside = Padded ? kind != Class::space
-                                           : kind == Class::word || (kind == Class::mark && at > begin);
+                const bool inside =
+                    Padded ? kind != Class::space : kind == Class::word || (kind == Class::mark && at > begin);
                 if (!inside) {
                     close();
                     continue;

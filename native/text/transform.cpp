@@ -22,7 +22,8 @@ public:
 private:
     void read_words(const Byte* begin, const Byte* end) {
         const auto& index = vocabulary_.words;
-        scan<false>(begin, end, rewriting_, settings_.min_points, scanned_, [&](std::uint64_t hash) { index.prefetch(hash); });
+        scan<false>(begin, end, rewriting_, settings_.min_points, scanned_,
+                    [&](std::uint64_t hash) { index.prefetch(hash); });
         words_.clear();
         for (const auto& found : scanned_.words) {
             const auto word = index.find(found.hash, scanned_.at(found), found.length);
@@ -35,7 +36,8 @@ private:
             const auto count = words_.size() - order + 1;
             for (std::size_t i = 0; i < count; ++i) {
                 if (i + ahead < count)
-                    __builtin_prefetch(vocabulary_.grams + vocabulary_.home(nodes_[i + ahead], words_[i + ahead + order - 1]));
+                    __builtin_prefetch(vocabulary_.grams +
+                                       vocabulary_.home(nodes_[i + ahead], words_[i + ahead + order - 1]));
                 const auto last = words_[i + order - 1];
                 const auto* slot = nodes_[i] == none || last == none ? nullptr : vocabulary_.find_gram(nodes_[i], last);
                 nodes_[i] = slot ? slot->node : none;

@@ -34,10 +34,8 @@ Points changed(const Changes& by, const Points& points) {
     Points out;
     for (const auto point : points) {
         const auto found = by.find(point);
-        if (found == by.end())
-            out.push_back(point);
-        else
-            out.insert(out.end(), found->second.begin(), found->second.end());
+        if (found == by.end()) out.push_back(point);
+        else out.insert(out.end(), found->second.begin(), found->second.end());
     }
     return out;
 }

@@ -1,78 +1,33 @@
 """xtrellis: extreme multi-label classification — the few right labels among thousands to millions.
 
-Public names load on first use, so that `import xtrellis` costs next to nothing and never loads torch.
+Public names load on first use, so that `import xtrellis` costs next to nothing and never loads torch. The one list of
+them is `__init__.pyi`, which is also what type checkers read.
 """
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 __version__ = "0.1.0"
 
-# Public name -> the module that holds it. The one list of what users may rely on.
+# Public name -> the room that offers it ("": it is a room itself). What users may rely on.
 _PUBLIC = {
-    "BagEncoder": "neural",
-    "BalancedTree": "index",
-    "DataError": "errors",
-    "Dataset": "data",
-    "Elias": "neural",
-    "EncoderOvA": "neural",
-    "Ensemble": "rank",
-    "ExplainedTag": "explained",
-    "Explanation": "linear",
-    "InputError": "errors",
-    "FlatTree": "index",
-    "GivenTree": "index",
-    "Glas": "neural",
-    "HuffmanTree": "index",
-    "InterpolatedTree": "index",
-    "KMeansTree": "index",
-    "LabelTree": "index",
-    "LinearTree": "linear",
-    "Overlap": "index",
-    "MissingExtraError": "errors",
-    "NotFittedError": "errors",
-    "ParameterError": "errors",
-    "Ranker": "rank",
-    "Report": "metrics",
-    "Reranked": "rank",
-    "SoftmaxTree": "softmax",
-    "StoreError": "errors",
-    "Tag": "tagger",
-    "Tagger": "tagger",
-    "TopK": "types",
-    "TransformerEncoder": "neural",
-    "TrainingError": "errors",
-    "Vectorizer": "text",
-    "XTransformer": "neural",
-    "XtrellisError": "errors",
-    "choose_tradeoff": "tuning",
-    "concatenate_features": "features",
-    "entangle": "labels",
-    "evaluate": "metrics",
-    "fuse": "labels",
-    "import_pecos": "linear",
-    "load": "store",
-    "preset": "catalog",
-    "presets": "catalog",
-    "read": "data",
-    "synthetic": "data",
-    "write": "data",
+    name: room
+    for room, name in re.findall(r"from \.(\w*) import (\w+) as", Path(__file__).with_suffix(".pyi").read_text())
 }
-_MODULES = {"data": "data", "datasets": "data.datasets", "metrics": "metrics", "store": "store"}
-
-__all__ = ["__version__", *sorted(_PUBLIC), *sorted(_MODULES)]
+__all__ = ["__version__", *sorted(_PUBLIC)]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(f".{_MODULES[name]}", __name__)
-    if name in _PUBLIC:
-        value = getattr(import_module(f".{_PUBLIC[name]}", __name__), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'xtrellis' has no attribute {name!r}")
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'xtrellis' has no attribute {name!r}")
+    room = _PUBLIC[name]
+    value = getattr(import_module(f".{room}", __name__), name) if room else import_module(f".{name}", __name__)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

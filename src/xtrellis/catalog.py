@@ -5,39 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .errors import ParameterError, nearest
+from .core import ParameterError, nearest
 from .model import Model
 
 if TYPE_CHECKING:
     from .linear import LinearTree
 
-
-def _xr_linear() -> Model:
-    from .index import BalancedTree
-    from .linear import LinearTree
-
-    return LinearTree(index=BalancedTree(arity=16, max_leaf=100))
+# Imports wait inside the functions: naming a preset must not load what other presets need.
 
 
-def _parabel() -> Model:
-    from .index import BalancedTree
-    from .linear import LinearTree
+def _tree(index: str, params: dict[str, Any], **more: Any) -> Callable[[], Model]:
+    def make() -> Model:
+        from . import index as builders
+        from .linear import LinearTree
 
-    return LinearTree(index=BalancedTree(arity=2, max_leaf=100), transform="l2-hinge")
+        return LinearTree(index=getattr(builders, index)(**params), **more)
 
-
-def _bonsai() -> Model:
-    from .index import KMeansTree
-    from .linear import LinearTree
-
-    return LinearTree(index=KMeansTree(k=100, depth=3, max_leaf=100))
-
-
-def _interpolated() -> Model:
-    from .index import InterpolatedTree
-    from .linear import LinearTree
-
-    return LinearTree(index=InterpolatedTree())
+    return make
 
 
 def _overlap() -> LinearTree:
@@ -52,45 +36,20 @@ def _overlap() -> LinearTree:
     return LinearTree(index=BalancedTree(arity=16, max_leaf=50), overlap=overlap, beam=7)
 
 
-def _one_vs_all() -> Model:
-    from .index import FlatTree
-    from .linear import LinearTree
+def _neural(name: str) -> Callable[[], Model]:
+    def make() -> Model:
+        from . import neural
 
-    return LinearTree(index=FlatTree())
+        model: Model = getattr(neural, name)()
+        return model
 
-
-def _elias() -> Model:
-    from .neural import Elias
-
-    return Elias()
-
-
-def _encoder_ova() -> Model:
-    from .neural import EncoderOvA
-
-    return EncoderOvA()
-
-
-def _glas() -> Model:
-    from .neural import Glas
-
-    return Glas()
-
-
-def _x_transformer() -> Model:
-    from .neural import XTransformer
-
-    return XTransformer()
+    return make
 
 
 def _x_transformer_overlap() -> Model:
     from .neural import XTransformer
 
     return XTransformer(tree=_overlap().set_params(prune=XTransformer().tree.prune))
-
-
-def _xr_linear_ranked() -> Model:
-    return _reranked(_xr_linear())
 
 
 def _reranked(base: Model) -> Model:
@@ -111,21 +70,20 @@ def _softmax_tree() -> Model:
     return SoftmaxTree()
 
 
-# Imports wait inside the functions: naming a preset must not load what other presets need.
 _PRESETS: dict[str, Callable[[], Model]] = {
-    "bonsai": _bonsai,
-    "elias": _elias,
-    "encoder-ova": _encoder_ova,
-    "glas": _glas,
-    "interpolated": _interpolated,
-    "one-vs-all": _one_vs_all,
+    "bonsai": _tree("KMeansTree", {"k": 100, "depth": 3, "max_leaf": 100}),
+    "elias": _neural("Elias"),
+    "encoder-ova": _neural("EncoderOvA"),
+    "glas": _neural("Glas"),
+    "interpolated": _tree("InterpolatedTree", {}),
+    "one-vs-all": _tree("FlatTree", {}),
     "overlap": _overlap,
-    "parabel": _parabel,
+    "parabel": _tree("BalancedTree", {"arity": 2, "max_leaf": 100}, transform="l2-hinge"),
     "softmax-tree": _softmax_tree,
-    "x-transformer": _x_transformer,
+    "x-transformer": _neural("XTransformer"),
     "x-transformer-overlap": _x_transformer_overlap,
-    "xr-linear": _xr_linear,
-    "xr-linear++": _xr_linear_ranked,
+    "xr-linear": _tree("BalancedTree", {"arity": 16, "max_leaf": 100}),
+    "xr-linear++": lambda: _reranked(_PRESETS["xr-linear"]()),
 }
 
 

@@ -3,6 +3,12 @@
     tagger = Tagger(Vectorizer(ngrams=2), preset("bonsai")).fit(texts, label_lists)
     tagger.tag("some text", k=5)                      # -> [Tag(label="…", score=0.83), …]
 
+Or step by step, to see what will be trained and what it will take before it is:
+
+    data = tagger.prepare(texts, label_lists)
+    tagger.estimate(data)
+    tagger.fit(data)
+
 A model trained on a feature matrix has no texts to read: its tagger has `vectorizer=None`, takes matrices in `predict`,
 and still knows the names of its labels. So everything `xtrellis train` writes is a tagger.
 
@@ -11,30 +17,28 @@ Nothing changes after `fit` or loading, so any number of threads may share one t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
-from . import store
-from .checks import integer, number
-from .errors import InputError, NotFittedError, StoreError, nearest
-from .explained import ExplainedTag
-from .index import Index
-from .model import Model
-from .store import State, Storable
-from .strings import StringTable
-from .types import Csr, Int64, TopK
+from .arrays import Csr, Float64, Int64, StringTable, TopK, as_texts
+from .core import InputError, NotFittedError, ParameterError, StoreError, integer, nearest, number
+from .data import Dataset, TrainingData, align, labels_from_pairs
+from .explain import ExplainedTag
+from .labels import inverse_propensity
+from .metrics import Metric, Report, evaluate
+from .model import Estimate, Explains, Model, why_no_explanation
+from .store import State, Storable, save
+from .text import Vectorizer
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from .data import Dataset
-    from .text import Vectorizer
+METRICS = ("P@1", "P@3", "P@5", "nDCG@5", "R@10", "PSP@1", "PSP@3", "PSP@5")
 
 
 class Tag(NamedTuple):
@@ -44,13 +48,20 @@ class Tag(NamedTuple):
     score: float
 
 
+@dataclass(frozen=True, eq=False)
+class PreparedData(TrainingData):
+    """What a tagger's model will be trained on, and the vectoriser that has read the texts."""
+
+    vectorizer: Vectorizer | None = None
+
+
 class Tagger(Storable):
     """A vectoriser (None: rows are feature vectors already), a model, and the labels' names."""
 
     def __init__(self, vectorizer: Vectorizer | None, model: Model) -> None:
         if not isinstance(model, Model):
             raise InputError(f"model must be a model such as xt.preset('bonsai'); got {type(model).__name__}")
-        if vectorizer is not None and not (hasattr(vectorizer, "fit_transform") and hasattr(vectorizer, "transform")):
+        if vectorizer is not None and not isinstance(vectorizer, Vectorizer):
             raise InputError(f"vectorizer must be an xt.Vectorizer or None; got {type(vectorizer).__name__}")
         self.vectorizer, self.model = vectorizer, model
         self._label_names: StringTable | None = None
@@ -76,74 +87,81 @@ class Tagger(Storable):
 
     # ── learning ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def fit(self, texts: Iterable[str], labels: Iterable[Iterable[str]], *, label_text: bool = False) -> Self:
-        """Learn from texts and, for each, the names of its labels (ids follow the sorted names).
+    def prepare(
+        self,
+        data: Dataset | Iterable[str],
+        labels: Iterable[Iterable[str]] | None = None,
+        *,
+        label_text: bool = False,
+    ) -> PreparedData:
+        """What `fit` will train on: texts and, for each, the names of its labels (ids follow the sorted names).
 
+        Or a Dataset: its texts if this tagger has a vectoriser, else its features. The tagger itself does not change.
         With `label_text`, the words of the labels' names help to place them in the label tree: labels with few rows
         then sit beside labels that are called alike.
         """
-        texts = check_texts(texts)
-        names, Y = _label_matrix(labels, len(texts))
-        self.require_vectorizer()
-        return self._fit(texts, Y, names, label_text=label_text)
-
-    def fit_dataset(
-        self,
-        dataset: Dataset,
-        *,
-        look: Callable[[Csr, Csr], object] | None = None,
-        label_text: bool = False,
-        checkpoint: str | Path | None = None,
-    ) -> Self:
-        """Learn from a Dataset: its texts if this tagger has a vectoriser, else its features; `label_text` as in `fit`.
-
-        `look(X, Y)` is called with what the model will be trained on, before it is (to show an estimate, or to stop).
-        `checkpoint` is passed on to the model, which must know what to do with it.
-        """
-        if self.vectorizer is not None and dataset.texts is None:
+        if isinstance(data, TrainingData):
+            raise InputError("a tagger prepares its data itself, from texts and labels or a Dataset; got TrainingData")
+        if not isinstance(data, Dataset):
+            self.require_vectorizer()
+            texts = as_texts(data)
+            names, Y = _label_matrix(labels, len(texts))
+            data = Dataset(None, Y, texts=list(texts), label_names=names)
+        elif labels is not None:
+            raise InputError("a Dataset holds its labels itself; give none beside it")
+        if self.vectorizer is not None and data.texts is None:
             raise InputError(
                 "this tagger reads texts, but the data has none; use Tagger(None, model) for a feature matrix"
             )
-        if self.vectorizer is None and dataset.X is None:
+        if self.vectorizer is None and data.X is None:
             raise InputError("the data has texts but no features; give the tagger a Vectorizer")
-        rows = dataset.texts if self.vectorizer is not None else dataset.X
-        extra = {} if checkpoint is None else {"checkpoint": checkpoint}
-        return self._fit(rows, dataset.Y, dataset.label_names, look, extra, label_text=label_text)
+        named = self._names_to_read(data.label_names) if label_text else None
+        vectorizer = None if self.vectorizer is None else self.vectorizer.clone()
+        checked = TrainingData.of(
+            data.X if vectorizer is None else vectorizer.fit_transform(data.texts or []),
+            data.Y,
+            texts=data.texts,
+            label_names=data.label_names,
+            label_features=None if vectorizer is None or named is None else vectorizer.transform(named),
+        )
+        return PreparedData(**vars(checked), vectorizer=vectorizer)
 
-    def _fit(
+    def estimate(
+        self, data: PreparedData | Dataset | Iterable[str], labels: Iterable[Iterable[str]] | None = None
+    ) -> Estimate:
+        """What training will take: memory, size of the model. Quick and rough."""
+        return self.model.estimate(data if isinstance(data, PreparedData) else self.prepare(data, labels))
+
+    def fit(
         self,
-        rows: Any,
-        Y: Csr,
-        names: Iterable[str] | None,
-        look: Callable[[Csr, Csr], object] | None = None,
-        extra: Mapping[str, Any] | None = None,
+        data: PreparedData | Dataset | Iterable[str],
+        labels: Iterable[Iterable[str]] | None = None,
         *,
-        label_text: bool,
+        label_text: bool = False,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
-        self._label_names = None  # a training that fails must not leave old names beside a new vocabulary
-        named = None if names is None else StringTable.of(names)
-        names_to_read = self._names_to_read(named) if label_text else None
-        for part in self.model.get_params().values():
-            if isinstance(part, Index):
-                part.know(named)
-        X = self.vectorizer.fit_transform(rows) if self.vectorizer is not None else rows
-        if look is not None:
-            look(X, Y)
-        extra = dict(extra or {})
-        if names_to_read is not None:
-            extra["label_features"] = self.require_vectorizer().transform(names_to_read)
-        if self.vectorizer is not None and self.model.reads_texts:
-            extra["texts"] = list(rows)
-        self.model.fit(X, Y, **extra)
+        """Learn from texts and their labels, a Dataset, or what `prepare` made of them.
+
+        `checkpoint` is a folder that finished work is written to, for models that can go on from there. A training that
+        fails leaves the tagger as it was.
+        """
+        if not isinstance(data, PreparedData):
+            data = self.prepare(data, labels, label_text=label_text)
+        elif labels is not None or label_text:
+            raise InputError("prepared data holds labels and their texts itself; give neither beside it")
+        # Some models keep the best state of a training that diverges: one that answers already is trained as a copy.
+        model = self.model.clone() if self.fitted else self.model
+        model.fit(data, checkpoint=checkpoint)
+        self.model, self.vectorizer = model, data.vectorizer
         # Without names a label is called by its number, so that answers always have one.
-        self._label_names = named if named is not None else StringTable.of(map(str, range(Y.shape[1])))
-        self.label_counts = np.bincount(Y.indices[Y.data != 0], minlength=Y.shape[1]).astype(np.int64)
-        self.n_rows = int(Y.shape[0])
+        self._label_names = data.label_names or StringTable.of(map(str, range(data.n_labels)))
+        self.label_counts = data.label_counts
+        self.n_rows = data.n_rows
         return self
 
     def _names_to_read(self, names: StringTable | None) -> StringTable:
         """The names; refuses before any work if there are none, or nothing to read them, or no use for them."""
-        if not self.model.fit_takes("label_features"):
+        if not self.model.uses_label_features:
             raise InputError(f"label_text: {type(self.model).__name__} has no use for the labels' names")
         if self.vectorizer is None:
             raise InputError("label_text needs texts: without them there is no vectoriser to read the labels' names")
@@ -175,7 +193,7 @@ class Tagger(Storable):
         number(or_none=True)("threshold", threshold)
         self._require_fitted()
         row = self.require_vectorizer().transform_one(text)
-        return self.named(self._ask(row, k, [text]), threshold=threshold)[0]
+        return self.named(self.model.predict(row, k, texts=[text]), threshold=threshold)[0]
 
     def tag_many(self, texts: Iterable[str], k: int = 5, *, threshold: float | None = None) -> list[list[Tag]]:
         """`tag` for each text; much faster than one at a time."""
@@ -184,27 +202,19 @@ class Tagger(Storable):
         return self.named(self.predict(texts, k), threshold=threshold)
 
     def predict(self, rows: Any, k: int = 10) -> TopK:
-        """The k best labels of each text (each feature row, if the tagger has no vectoriser), as label ids."""
+        """The k best labels, as ids, of each text, each feature row (without a vectoriser), or row of a Dataset."""
         integer(at_least=1)("k", k)
         self._require_fitted()
+        if isinstance(rows, Dataset):
+            if rows.texts is None or self.vectorizer is None:
+                if rows.X is None:
+                    raise InputError("the data has texts only, but this model was trained on a feature matrix")
+                return self.model.predict(rows.X, k, texts=rows.texts)  # a feature matrix is taken as it is
+            rows = rows.texts
         if self.vectorizer is None:
             return self.model.predict(rows, k)
-        rows = check_texts(rows)
-        return self._ask(self.vectorizer.transform(rows), k, rows)
-
-    def _ask(self, X: Any, k: int, texts: Iterable[str]) -> TopK:
-        extra = {"texts": list(texts)} if self.model.reads_texts else {}
-        return self.model.predict(X, k, **extra)
-
-    def predict_dataset(self, dataset: Dataset, k: int = 10) -> TopK:
-        """The k best labels of each row of a Dataset; a feature matrix is taken as it is."""
-        integer(at_least=1)("k", k)
-        self._require_fitted()
-        if dataset.texts is not None and self.vectorizer is not None:
-            return self.predict(dataset.texts, k)
-        if dataset.X is None:
-            raise InputError("the data has texts only, but this model was trained on a feature matrix")
-        return self.model.predict(dataset.X, k)
+        texts = as_texts(rows)
+        return self.model.predict(self.vectorizer.transform(texts), k, texts=texts)
 
     def named(self, top: TopK, *, threshold: float | None = None) -> list[list[Tag]]:
         """Predictions with the names of their labels."""
@@ -212,10 +222,46 @@ class Tagger(Storable):
         floor = -np.inf if threshold is None else threshold
         return [[Tag(names[label], score) for label, score in row if score >= floor] for row in top]
 
-    def inverse_propensity(self, *, extra: int = 0) -> NDArray[np.float64] | None:
-        """1/p of each label by the training rows' frequencies, then of `extra` labels never seen; None if not known."""
-        from .labels import inverse_propensity
+    def evaluate(self, dataset: Dataset, metrics: Iterable[str] | str | None = None) -> Report:
+        """How good the tagger is on rows whose labels are known, with as many predictions per row as metrics look at.
 
+        Labels are matched by name; those that the tagger does not know count as missed.
+        """
+        names = self.label_names
+        asked = [Metric.parse(name) for name in (METRICS if metrics is None else _split(metrics))]
+        if not asked:
+            raise ParameterError("metrics must name at least one metric, such as 'P@1'")
+        aligned = align(dataset, names, unknown="keep")
+        weights = None
+        if any(metric.weighted for metric in asked):
+            weights = self.inverse_propensity(extra=aligned.n_labels - len(names))
+            if weights is None and metrics is not None:
+                raise InputError("PSP and PSnDCG need the frequencies of labels in training, which this model lacks")
+        if weights is None:
+            asked = [metric for metric in asked if not metric.weighted]
+        k = max(metric.k for metric in asked)
+        if aligned.excluded is not None and aligned.excluded.nnz:  # taken out of the predictions: ask for more
+            k += int(np.diff(aligned.excluded.indptr).max())
+        top = self.predict(dataset, k)
+        return evaluate(
+            aligned.Y,
+            TopK(top.labels, top.scores, aligned.n_labels),
+            [str(metric) for metric in asked],
+            weights=weights,
+            drop=aligned.excluded,
+            depth=self._label_depths(aligned.n_labels) if any(metric.kind == "depth" for metric in asked) else None,
+        )
+
+    def _label_depths(self, n_labels: int) -> Any:
+        """How deep each label lies in the model's tree; labels that it does not know are never predicted."""
+        # (A parameter may be called `tree` too: XTransformer's is a model.)
+        depths = getattr(getattr(self.model, "tree", None), "label_depths", None)
+        if depths is None:
+            raise InputError(f"depth@k needs a model with a label tree; this is a {type(self.model).__name__}")
+        return np.pad(depths, (0, n_labels - len(depths)))
+
+    def inverse_propensity(self, *, extra: int = 0) -> Float64 | None:
+        """1/p of each label by the training rows' frequencies, then of `extra` labels never seen; None if not known."""
         if self.n_rows < 3 or self.label_counts is None:
             return None
         return inverse_propensity(np.concatenate([self.label_counts, np.zeros(extra, np.int64)]), self.n_rows)
@@ -228,23 +274,26 @@ class Tagger(Storable):
             raise InputError(f"text must be a string; got {type(text).__name__}")
         if not isinstance(label, str):
             raise InputError(f"label must be the name of a label; got {type(label).__name__}")
-        number_of = names.find(label)
-        if number_of is None:
+        found = names.find(label)
+        if found is None:
             raise InputError(f"the model has no label {label!r}{nearest(label, names)}")
-        if not hasattr(self.model, "explain"):
-            raise InputError(f"{type(self.model).__name__} cannot explain its answers")
+        why_not = why_no_explanation(self.model)
+        if why_not is not None:
+            raise InputError(why_not)
         known = self.label_counts if self.n_rows else None
-        told = {"texts": [text]} if self.model.reads_texts else {}
-        explanation = self.model.explain(vectorizer.transform_one(text), number_of, label_counts=known, **told)
+        explanation = cast(Explains, self.model).explain(
+            vectorizer.transform_one(text), found, texts=[text], label_counts=known
+        )
         spans = vectorizer.explain(text)
         return ExplainedTag.of(text, label, explanation, spans, names, vectorizer.feature_names)
 
     # ── the store ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything as one folder, whole or not at all; `xt.load(path)` gives the tagger back."""
         self._require_fitted()
-        store.save(self, path)
+        save(self, path)
+        self.model.discard_checkpoint()
 
     def to_state(self) -> State:
         """Vectoriser and model are parts; the names and frequencies of the labels are arrays."""
@@ -306,17 +355,10 @@ class Tagger(Storable):
         return self.vectorizer
 
 
-def check_texts(texts: Any) -> Sequence[str]:
-    """`texts` as a sequence of strings; says which one is not."""
-    if isinstance(texts, StringTable):
-        return texts
-    if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
-        raise InputError(f"texts must be a sequence of strings; got one {type(texts).__name__}")
-    checked: list[str] = list(texts)
-    for i, text in enumerate(checked):
-        if not isinstance(text, str):
-            raise InputError(f"texts must be strings; texts[{i}] is {type(text).__name__} {text!r:.60}")
-    return checked
+def _split(metrics: Iterable[str] | str | None) -> list[str]:
+    """Names from a list, or from one string with commas or spaces."""
+    given: list[Any] = [metrics] if isinstance(metrics, str) else list(metrics or [])
+    return [name for some in given for name in (some.replace(",", " ").split() if isinstance(some, str) else [some])]
 
 
 def _label_matrix(labels: Any, n_rows: int) -> tuple[StringTable, Csr]:
@@ -338,10 +380,7 @@ def _label_matrix(labels: Any, n_rows: int) -> tuple[StringTable, Csr]:
         raise InputError(f"there must be one list of labels for each text; got {n_rows} texts and {len(rows)} lists")
     names = sorted(set(chain.from_iterable(rows)))
     number_of = {name: i for i, name in enumerate(names)}
-    indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
-    indices = np.fromiter(
-        (i for row in rows for i in sorted(number_of[name] for name in row)), np.int64, int(indptr[-1])
-    )
-    return StringTable.of(names), csr_array(
-        (np.ones(len(indices), np.float32), indices, indptr), shape=(n_rows, len(names))
-    )
+    counts = [len(row) for row in rows]
+    columns = np.fromiter((number_of[name] for row in rows for name in row), np.int64, sum(counts))
+    Y = labels_from_pairs(np.repeat(np.arange(n_rows), counts), columns, (n_rows, len(names)))
+    return StringTable.of(names), Y

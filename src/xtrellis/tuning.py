@@ -1,4 +1,4 @@
-"""Choosing how much label frequencies count in the tree: the most precise that keeps within a budget, on held-out rows.
+"""Choosing how much label frequencies count in the tree: the most precise on validation rows, within a budget.
 
 Frequent labels near the root make shorter searches; too much of it separates labels that belong together. Where the
 best lies depends on the data, so it is measured.
@@ -14,11 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from . import progress
-from .arrays import as_features, as_labels
-from .checks import integer, number
-from .data.dataset import split_rows, take_rows
-from .errors import InputError
+from .core import InputError, integer, number, progress
+from .data import TrainingData, split_rows
 from .metrics import evaluate
 from .model import Model
 
@@ -28,8 +25,8 @@ CLOSE = 0.1  # points of precision that do not count as a loss: the noise of a s
 
 
 @dataclass(frozen=True)
-class Trial:
-    """What one setting gave on the held-out rows."""
+class TradeoffTrial:
+    """What one setting gave on the validation rows."""
 
     tradeoff: float
     precision: float  # P@k in percent
@@ -41,7 +38,7 @@ class Trial:
 def choose_tradeoff(
     model: Model,
     X: Any,
-    Y: Any,
+    Y: Any = None,
     *,
     max_microseconds: float | None = None,
     max_depth: float | None = None,
@@ -50,31 +47,31 @@ def choose_tradeoff(
     holdout: float = 0.1,
     max_rows: int = 50_000,
     seed: int = 0,
-) -> list[Trial]:
+) -> list[TradeoffTrial]:
     """Try `index__tradeoff` of a model and say which to take; the model itself stays as it is.
 
     With a budget (mean microseconds of a query, or expected depth@k), the most precise that keeps it; if none does, the
     one that comes nearest. Without one, the fastest of those whose precision is within 0.1 points of the best.
     """
     _check(model, max_microseconds, max_depth, k, tradeoffs)
-    X, Y = as_features(X), as_labels(Y)
-    train, held = split_rows(int(X.shape[0]), holdout=holdout, seed=seed)
+    data = TrainingData.of(X, Y)
+    train, held = split_rows(data.n_rows, holdout=holdout, seed=seed)
     train, held = (
         rows[:: max(1, math.ceil(len(rows) / most))] for rows, most in ((train, max_rows), (held, max_rows // 4))
     )
     if not len(train) or not len(held):
-        raise InputError(f"{X.shape[0]} rows are too few to hold some out; give tradeoff a number")
-    X_train, Y_train, X_held, Y_held = take_rows(X, train), take_rows(Y, train), take_rows(X, held), take_rows(Y, held)
+        raise InputError(f"{data.n_rows} rows are too few to hold some out; give tradeoff a number")
+    learned, measured = data.select(train), data.select(held)
     trials = []
     with progress.step("trying tradeoffs", total=len(tradeoffs), unit="trees") as advance:
         for tradeoff in tradeoffs:
             tried = model.clone().set_params(index__tradeoff=tradeoff)
             with progress.listen(None):
-                tried.fit(X_train, Y_train)
-                trials.append(_measure(tried, X_held, Y_held, float(tradeoff), k))
+                tried.fit(learned)
+                trials.append(_measure(tried, measured, float(tradeoff), k))
             advance(1)
     best = _pick(trials, max_microseconds, max_depth)
-    return [Trial(t.tradeoff, t.precision, t.depth, t.microseconds, chosen=t is best) for t in trials]
+    return [TradeoffTrial(t.tradeoff, t.precision, t.depth, t.microseconds, chosen=t is best) for t in trials]
 
 
 def _check(
@@ -92,23 +89,24 @@ def _check(
         raise InputError("tradeoffs must name at least one number to try")
 
 
-def _measure(model: Model, X: Any, Y: Any, tradeoff: float, k: int) -> Trial:
+def _measure(model: Model, data: TrainingData, tradeoff: float, k: int) -> TradeoffTrial:
     depths = model.tree.label_depths  # type: ignore[attr-defined]
-    found = evaluate(Y, model.predict(X, k=k), [f"P@{k}", f"depth@{k}"], depth=depths)
-    lone = [X[[i]] for i in np.linspace(0, X.shape[0] - 1, min(SINGLES, X.shape[0])).astype(int)]
+    found = evaluate(data.Y, model.predict(data.X, k=k), [f"P@{k}", f"depth@{k}"], depth=depths)
+    chosen = np.linspace(0, data.n_rows - 1, min(SINGLES, data.n_rows)).astype(int)
+    lone = [data.select([i]).X for i in chosen]
     times = np.full(len(lone), np.inf)
     for _ in range(3):
         for i, row in enumerate(lone):
             start = time.perf_counter_ns()
             model.predict(row, k=k)
             times[i] = min(times[i], (time.perf_counter_ns() - start) / 1e3)
-    return Trial(tradeoff, float(found[f"P@{k}"]), float(found[f"depth@{k}"]), float(times.mean()))
+    return TradeoffTrial(tradeoff, float(found[f"P@{k}"]), float(found[f"depth@{k}"]), float(times.mean()))
 
 
-def _pick(trials: Sequence[Trial], max_microseconds: float | None, max_depth: float | None) -> Trial:
+def _pick(trials: Sequence[TradeoffTrial], max_microseconds: float | None, max_depth: float | None) -> TradeoffTrial:
     """See `choose_tradeoff`."""
 
-    def excess(trial: Trial) -> float:
+    def excess(trial: TradeoffTrial) -> float:
         over = [trial.microseconds / max_microseconds] if max_microseconds else []
         over += [trial.depth / max_depth] if max_depth else []
         return max(1.0, *over) if over else 1.0

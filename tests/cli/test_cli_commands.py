@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
+import weakref
 from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_world import TOPICS, Run, write_jsonl
+from cli_world import TOPICS, Run, rows, write_jsonl
 from scipy.sparse import load_npz
 
 import xtrellis as xt
@@ -18,7 +20,7 @@ def test_train_shows_what_it_does_and_saves(run: Run, train_file: Path, tmp_path
     to = tmp_path / "m"
     code, out, err = run("train", train_file, "--to", to, "--preset", "one-vs-all", "--seed", "3", "--threads", "1")
     assert code == 0
-    assert "400 rows, 36 labels (2.0 a row), texts" in err
+    assert "400 rows, 36 labels (2.0 per row), texts" in err
     held_out = int(re.search(r"On (\d+) rows it has not seen:", out).group(1))
     assert 20 < held_out < 60
     assert f"trained on the other {400 - held_out} of 400 rows (--refit trains it on all)" in out
@@ -51,6 +53,35 @@ def test_train_again_on_all_rows(run: Run, train_file: Path, tmp_path: Path) -> 
     assert 60 < int(re.search(r"On (\d+) rows", out).group(1)) < 140
     assert "trained again on all 400 rows" in out
     assert xt.load(tmp_path / "m").n_rows == 400
+
+
+def test_numbers_of_a_model_trained_again_are_its_own(run: Run, tmp_path: Path) -> None:
+    data = tmp_path / "d.jsonl"  # a word of its own in every row: all rows have more features than some
+    lines = [{**row, "text": f"{row['text']} word{i}x"} for i, row in enumerate(rows(200, seed=4))]
+    data.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    args = ["train", data, "--to", tmp_path / "m", "--preset", "one-vs-all", "--holdout", "0.25", "--refit"]
+    code, out, _ = run(*args, "--json", "-q")
+    assert code == 0
+    tagger = xt.load(tmp_path / "m")
+    assert len(tagger.vectorizer.feature_names) == 32 + 200
+    assert json.loads(out)["data"] == {"rows": 200, "features": 32 + 200, "labels": tagger.n_labels}
+
+
+def test_the_first_model_takes_no_memory_while_it_is_trained_again(
+    run: Run, train_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train, seen = xt.LinearTree._train, []
+
+    def watched(self: xt.LinearTree, data: xt.TrainingData, checkpoint: Path | None) -> None:
+        gc.collect()
+        assert not [thing for thing in seen if thing() is not None]
+        seen.extend([weakref.ref(self), weakref.ref(data)])
+        train(self, data, checkpoint)
+
+    monkeypatch.setattr(xt.LinearTree, "_train", watched)
+    code, _, err = run("train", train_file, "--to", tmp_path / "m", "--preset", "one-vs-all", "--refit", "-q")
+    assert (code, err) == (0, "")
+    assert len(seen) == 4
 
 
 def test_train_without_measuring(run: Run, train_file: Path, tmp_path: Path) -> None:
@@ -120,7 +151,7 @@ def test_reading_options(run: Run, tmp_path: Path) -> None:
     code, _, err = run("train", data, "--to", tmp_path / "m", "--preset", "one-vs-all", *options)
     assert code == 0, err
     assert sorted(xt.load(tmp_path / "m").label_names) == ["cold", "fruit", "weather"]
-    assert "60 rows, 3 labels (1.5 a row)" in err
+    assert "60 rows, 3 labels (1.5 per row)" in err
 
 
 def test_a_handful_of_rows(run: Run, tmp_path: Path) -> None:
@@ -134,7 +165,7 @@ def test_a_feature_matrix_trains_a_model_without_words(run: Run, tmp_path: Path)
     data, to = _write_xmc(tmp_path / "d.txt", 80), tmp_path / "m"
     code, out, err = run("train", data, "--to", to, "--preset", "one-vs-all")
     assert code == 0
-    assert "80 rows, 4 labels (1.0 a row), 4 features (2.0 a row)" in err
+    assert "80 rows, 4 labels (1.0 per row), 4 features (2.0 per row)" in err
     code, out, _ = run("predict", to, data, "-k", "1")
     assert code == 0
     assert [json.loads(line)["labels"] for line in out.splitlines()] == [[str(i % 4)] for i in range(80)]

@@ -52,6 +52,27 @@ def test_any_label_can_be_asked_for(run: Run, model: Path) -> None:
     assert found["asked"][0]["explanation"]["rank"] > 1
 
 
+@pytest.mark.parametrize(
+    ("preset", "settings"), [("softmax-tree", ["--set", "dim=16"]), ("glas", ["--set", "dim=16", "--set", "epochs=6"])]
+)
+def test_embeddings_explain_too(run: Run, train_file: Path, tmp_path: Path, preset: str, settings: list[str]) -> None:
+    args = ["train", train_file, "--to", tmp_path / "m", "--preset", preset, *settings, "--holdout", "0", "-q"]
+    assert run(*args).code == 0
+    code, out, err = run("tag", tmp_path / "m", TEXT, "-k", "36", "--label", "music", "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    (why,) = (asked["explanation"] for asked in found["asked"])
+    by_label = {tag["label"]: tag["score"] for tag in found["tags"]}
+    assert why["score"] == pytest.approx(by_label["music"], rel=1e-4)
+    assert why["rank"] == 1 + list(by_label).index("music") <= 3
+    words = {word["text"]: word["push"] for word in why["words"]}
+    assert set(words) == set(TEXT.split())
+    assert min(words["violin"], words["piano"], words["concert"]) > words["apple"]
+    code, out, err = run("tag", tmp_path / "m", TEXT, "-k", "1", "--explain")
+    assert (code, err) == (0, "")
+    assert f"{found['tags'][0]['label']}  number 1 of 36 labels found" in out
+
+
 def test_a_label_that_the_beam_lost(run: Run, train_file: Path, tmp_path: Path) -> None:
     settings = ["--set", "beam=1", "--set", "index.arity=4", "--set", "index.max_leaf=4", "--holdout", "0"]
     assert run("train", train_file, "--to", tmp_path / "m", *settings, "-q").code == 0

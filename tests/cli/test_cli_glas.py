@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from cli_world import Run
 
-from xtrellis.neural.glas_task import GlasTask
+from xtrellis.neural.glas.task import GlasTask
 
 SMALL = ["--preset", "glas", "--set", "dim=16", "--set", "epochs=6", "--holdout", "0.1"]
 
@@ -24,7 +24,7 @@ def test_train_tag_and_plot(run: Run, train_file: Path, tmp_path: Path, model: P
     assert run("tag", to, "apple juice orchard ripe", "-k", "1").out.split()[1] == "fruit"
     code, _, err = run("inspect", to, "--plot", plot)
     assert code == 0, err
-    assert "held out" in plot.read_text()
+    assert "validation" in plot.read_text()
     assert "regularizer" in plot.read_text()
     code, _, err = run("inspect", to, "--plot", tmp_path / "curves.nonsense")
     assert code == 2

@@ -9,7 +9,7 @@ import pytest
 from cli_world import Run
 
 import xtrellis as xt
-from xtrellis.linear import fitting
+from xtrellis.linear import fit as fitting
 
 TRAIN = ("--holdout", "0", "--quiet", "--seed", "1")
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from xtrellis import progress
 from xtrellis.cli import show
+from xtrellis.core import progress
 
 
 @pytest.fixture

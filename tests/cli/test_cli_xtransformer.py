@@ -9,9 +9,9 @@ import pytest
 from cli_world import Run
 
 import xtrellis as xt
-from xtrellis.linear import fitting
+from xtrellis.linear import fit as fitting
 
-SMALL = ["--set", "encoder.dim=16", "--set", "epochs=3", "--set", "clusters=2", "--set", "tree.index.max_leaf=4"]
+SMALL = ["--set", "encoder.dim=16", "--set", "epochs=3", "--set", "n_clusters=2", "--set", "tree.index.max_leaf=4"]
 
 
 def test_a_stopped_training_goes_on(run: Run, train_file: Path, tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import multiprocessing
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +15,8 @@ import scipy.sparse as sp
 from sklearn.base import clone as sklearn_clone
 
 import xtrellis as xt
+from xtrellis.core import progress
+from xtrellis.model import Embeds, Estimates, Explains, Resumes, Scores, can_score, why_no_explanation
 
 N, D, L = 240, 40, 60
 
@@ -87,7 +91,10 @@ def test_the_form_of_the_input_does_not_matter(name, model, data):
     wide = sp.csr_matrix((X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=X.shape)
     for form in (sp.csr_matrix(X), X.astype(np.float64), X.tocsc(), X.tocoo(), X.toarray(), wide):
         same(model.predict(form, k=5), expected)
+    for form in (sp.bsr_array(X), sp.dok_array(X), sp.lil_array(X), X.toarray(order="F")):
+        same(model.predict(form, k=5), expected)
     same(xt.preset(name, seed=3).fit(wide.astype(np.float64), Y.toarray().astype(bool)).predict(X, k=5), expected)
+    same(xt.preset(name, seed=3).fit(xt.TrainingData.of(X, Y)).predict(X, k=5), expected)
 
 
 def test_rows_do_not_influence_each_other(model, data):
@@ -114,9 +121,9 @@ def test_parameters(name, model):
 
 def test_threads_change_nothing(name, data):
     X, Y = data
-    same(
-        xt.preset(name, seed=5, threads=1).fit(X, Y).predict(X), xt.preset(name, seed=5, threads=2).fit(X, Y).predict(X)
-    )
+    one, two, seven = (xt.preset(name, seed=5, threads=n).fit(X, Y).predict(X) for n in (1, 2, 7))
+    same(one, two)
+    same(one, seven)
 
 
 def test_two_threads_predict_at_once(model, data):
@@ -146,3 +153,199 @@ def test_predict_after_fork(model, data):
     finally:
         child.join(30)
     assert child.exitcode == 0
+
+
+def test_what_it_can_do_is_said_by_protocols(model):
+    assert isinstance(model, (Scores, Explains, Estimates))
+    assert isinstance(model, Estimates)
+    assert can_score(model) == isinstance(model, Scores)
+    assert (why_no_explanation(model) is None) == isinstance(model, Explains)
+    assert isinstance(model, Resumes) == (not isinstance(model, xt.SoftmaxTree))
+
+
+def test_scores_of_given_labels_are_those_of_predict(model, data):
+    X, _ = data
+    top = model.predict(X, k=5)
+    pairs = top.to_csr()
+    found = model.score(X, pairs)
+    assert found.shape == pairs.shape
+    assert found.nnz == pairs.nnz
+    np.testing.assert_allclose(found.data, pairs.data, rtol=2e-5, atol=1e-6)
+
+
+def test_an_explanation_agrees_with_predict(model, data):
+    X, _ = data
+    row = X[[17]]
+    top = model.predict(row, k=5)
+    for rank, (label, score) in enumerate(next(iter(top)), 1):
+        why = model.explain(row, label)
+        assert why.label == label
+        assert why.score == pytest.approx(score, rel=2e-5, abs=1e-6)
+        assert why.rank == rank
+        assert why.reached
+        for path in why.paths:
+            for step in path.steps:
+                parts = step.bias + (step.vector or 0.0) + sum(push.contribution for push in step.pushes)
+                assert step.margin == pytest.approx(parts, rel=1e-4, abs=1e-4)
+    assert why.to_dict()["label"] == label
+    with pytest.raises(xt.ParameterError, match="label must be an integer"):
+        model.explain(row, L)
+
+
+def test_vectors_have_a_row_each(model, data):
+    if isinstance(model, Embeds):
+        assert model.embed(data[0]).shape[0] == N
+
+
+def test_it_says_what_training_takes(name, data):
+    expected = xt.preset(name, seed=3).estimate(*data)
+    assert expected.rows == N
+    assert expected.labels == L
+    assert expected.peak_bytes > expected.matrices_bytes > 0
+    assert expected.model_bytes > 0
+    assert expected.to_dict()["peak_bytes"] == expected.peak_bytes
+
+
+class _StopError(Exception):
+    """Stands for a kill."""
+
+
+class _StopsAt:
+    """A listener that stops the training after so many signs of life."""
+
+    def __init__(self, at: int) -> None:
+        self.left, self.count = at, 0
+
+    def _tick(self) -> None:
+        self.count += 1
+        if self.count == self.left:
+            raise _StopError
+
+    def begin(self, title, total, unit):
+        self._tick()
+        return 0
+
+    def advance(self, step, amount):
+        self._tick()
+
+    def end(self, step):
+        """Not counted: it is called while an error passes by."""
+
+    def note(self, message):
+        self._tick()
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def test_a_stopped_training_goes_on_to_the_same_bytes(name, data, tmp_path):
+    model = xt.preset(name, seed=3, threads=1)
+    if not isinstance(model, Resumes):
+        with pytest.raises(xt.InputError, match="keeps no checkpoints"):
+            model.fit(*data, checkpoint=tmp_path / "work")
+        return
+    listener = _StopsAt(-1)
+    with progress.listen(listener):
+        model.fit(*data)
+    model.save(tmp_path / "whole")
+    for share in (0.3, 0.8):
+        again = xt.preset(name, seed=3, threads=1)
+        with progress.listen(_StopsAt(max(1, int(share * listener.count)))), pytest.raises(_StopError):
+            again.fit(*data, checkpoint=tmp_path / "work")
+        assert not again.fitted
+        again.fit(*data, checkpoint=tmp_path / "work")
+        assert (tmp_path / "work").exists()  # until the model is safe
+        again.save(tmp_path / "resumed")
+        assert not (tmp_path / "work").exists()
+        assert files(tmp_path / "resumed") == files(tmp_path / "whole")
+
+
+def test_a_checkpoint_of_other_data_is_refused(name, data, tmp_path):
+    X, Y = data
+    model = xt.preset(name, seed=3)
+    if not isinstance(model, Resumes):
+        return
+    names = [f"label {i}" for i in range(L)]
+    model.fit(X, Y, label_names=names, checkpoint=tmp_path / "work")
+    for other in ({"X": X * 2}, {"label_names": names[::-1]}, {"texts": ["a text"] * N}):
+        given = {"X": X, "Y": Y, "label_names": names, **other}
+        with pytest.raises(xt.StoreError, match="another training"):
+            xt.preset(name, seed=3).fit(**given, checkpoint=tmp_path / "work")
+
+
+def test_a_parameter_that_shapes_a_model_cannot_change_unnoticed(model, tmp_path):
+    saved = model.seed
+    model.seed = saved + 1
+    try:
+        with pytest.raises(xt.StoreError, match="seed was set to"):
+            model.save(tmp_path / "model")
+    finally:
+        model.seed = saved
+
+
+def test_the_signature_names_every_parameter(model):
+    shown = inspect.signature(type(model)).parameters
+    assert list(shown) == list(model.get_params(deep=False))
+    for name in shown:
+        assert f"\n{name} : " in type(model).__doc__
+
+
+class Reader(xt.Model):
+    """Reads texts: a row's label is the number it says."""
+
+    _n = 0
+
+    @property
+    def fitted(self):
+        return self._n > 0
+
+    @property
+    def n_labels(self):
+        return self._n
+
+    @property
+    def reads_texts(self):
+        return True
+
+    def _train(self, data, checkpoint):
+        assert [int(text) for text in data.texts] == [round(value) for value in data.X.toarray()[:, 0] * 1000]
+        self._n = data.n_labels
+
+    def _estimate(self, data):
+        return xt.Estimate(data.n_rows, data.n_features, data.n_labels, 1, 1, 1)
+
+    def predict(self, X, k=10, *, texts=None):
+        labels = np.array([[int(text) % self._n] for text in texts], np.int32).reshape(-1, 1)
+        return xt.TopK(labels, np.ones(labels.shape, np.float32), self._n)
+
+    def score(self, X, labels, *, texts=None):
+        out = labels.copy()
+        rows = np.repeat(np.arange(out.shape[0]), np.diff(out.indptr))
+        out.data = (out.indices == np.array([int(text) % self._n for text in texts])[rows]).astype(np.float32)
+        return out
+
+    def _to_state(self):
+        raise NotImplementedError
+
+    @classmethod
+    def from_state(cls, params, state):
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("make", [lambda: xt.Reranked(base=Reader()), lambda: xt.Ensemble(models=[Reader(), Reader()])])
+def test_texts_reach_those_that_read_them(make, data):
+    X, Y = data
+    X = X.tolil()
+    X[:, 0] = np.arange(1, N + 1)[:, None] / 1000  # so that a row can be told from its text
+    X, texts = X.tocsr(), [str(i + 1) for i in range(N)]
+    outer = make().fit(X, Y, texts=texts)
+    assert outer.reads_texts
+    top = outer.predict(X[50:90], k=1, texts=texts[50:90])
+    assert top.labels[:, 0].tolist() == [(i + 1) % L for i in range(50, 90)]
+    pairs = top.to_csr()
+    np.testing.assert_allclose(outer.score(X[50:90], pairs, texts=texts[50:90]).data, pairs.data, rtol=1e-5)
+    with pytest.raises(xt.InputError, match="reads texts"):
+        make().fit(X, Y)
+    with pytest.raises(xt.InputError, match="Reader cannot explain its answers, so neither can the"):
+        outer.explain(X[[3]], 0, texts=texts[3:4])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from xtrellis.rng import mix
+from xtrellis.core.rng import mix
 
 
 def start(V, key):

@@ -22,15 +22,15 @@ def first_embeddings(key, rows, dim):
     return ((drawn.astype(np.float64) * 2.0**-23 - 1) / dim).reshape(rows, dim)
 
 
-def feature_weights(ids, values, weighing, bias, n_features):
+def feature_weights(ids, values, weighting, bias, n_features):
     """(features with the constant one, their weights): the hidden vector is the weighted sum."""
-    if weighing == "unit":
+    if weighting == "unit":
         length = np.sqrt(np.square(values, dtype=np.float64).sum()) or 1.0
         return [*ids, n_features], np.array([*(values / length), bias])
-    plain = np.ones(len(ids)) if weighing == "average" else np.abs(values)
+    plain = np.ones(len(ids)) if weighting == "average" else np.abs(values)
     constant = bias * (plain.mean() if len(ids) and plain.sum() > 0 else 1.0)
     total = plain.sum() + constant
-    signed = np.ones(len(ids)) if weighing == "average" else np.asarray(values, float)
+    signed = np.ones(len(ids)) if weighting == "average" else np.asarray(values, float)
     return [*ids, n_features], np.array([*signed, constant]) / (total or np.inf)
 
 
@@ -56,6 +56,20 @@ def child_probabilities(tree, begins, units, node, hidden):
     return e / e.sum()
 
 
+def margins(tree, begins, units, slot, vector):
+    """From the root down to a slot, how much more `vector` scores the child than its siblings on average.
+
+    Linear in the vector: those of a row's parts add up to those of the row.
+    """
+    out = []
+    for node, child in path(tree, slot):
+        z = units[begins[node] : begins[node + 1]] @ vector
+        z = np.concatenate([z, np.zeros(int(tree.offsets[node + 1] - tree.offsets[node]) - len(z))])
+        others = np.delete(z, child)
+        out.append(z[child] - others.mean() if len(others) else 0.0)
+    return np.array(out)
+
+
 def label_probabilities(tree, begins, units, hidden):
     """Of each label; of several places the best. Beside it, the sum over all places."""
     node = np.zeros(tree.n_nodes)
@@ -72,7 +86,7 @@ def label_probabilities(tree, begins, units, hidden):
     return labels, total
 
 
-def train(X, tree, begins, rows, slots, rates, *, batch, dim, key, weighing, bias):
+def train(X, tree, begins, rows, slots, rates, *, batch, dim, key, weighting, bias):
     """Blocks of `batch` visits: scores from the vectors as they were when the block began, then updates in order."""
     d = X.shape[1]
     E = first_embeddings(key, d + 1, dim)
@@ -83,7 +97,7 @@ def train(X, tree, begins, rows, slots, rates, *, batch, dim, key, weighing, bia
         block = []
         for row, slot in zip(rows[at : at + batch], slots[at : at + batch], strict=True):
             span = slice(X.indptr[row], X.indptr[row + 1])
-            ids, a = feature_weights(X.indices[span], X.data[span], weighing, bias, d)
+            ids, a = feature_weights(X.indices[span], X.data[span], weighting, bias, d)
             hidden = a @ E[ids]
             steps = []
             damped = rate / (1 + rate * hidden @ hidden / 4)

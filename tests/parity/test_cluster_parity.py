@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xtrellis._native import cluster as native
-from xtrellis.arrays import as_features
+from xtrellis.arrays.inputs import as_features
 
 
 def unit_vectors(n, d, seed):

@@ -12,9 +12,9 @@ from scipy.optimize import linprog
 
 from xtrellis._native import cluster as native
 from xtrellis._native import labels as native_labels
-from xtrellis.arrays import as_features, as_labels
-from xtrellis.labels import code_frequency
-from xtrellis.labels.space import transpose
+from xtrellis.arrays.csr import transpose
+from xtrellis.arrays.inputs import as_features, as_labels
+from xtrellis.labels.frequency import code_frequency
 
 
 def unit_vectors(n, d, seed):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xtrellis._native import cluster as native
-from xtrellis.arrays import as_features
+from xtrellis.arrays.inputs import as_features
 
 MASK = (1 << 64) - 1
 

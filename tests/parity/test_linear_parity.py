@@ -10,10 +10,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from xtrellis._native import linear as native
-from xtrellis.arrays import as_features, as_labels
-from xtrellis.index import BalancedTree, FlatTree, LabelTree
-from xtrellis.labels import LabelSpace
-from xtrellis.linear import LinearTree, PackedTree
+from xtrellis.arrays.inputs import as_features, as_labels
+from xtrellis.data import TrainingData
+from xtrellis.index.balanced import BalancedTree
+from xtrellis.index.flat import FlatTree
+from xtrellis.index.tree import LabelTree
+from xtrellis.labels.space import LabelSpace
+from xtrellis.linear.model import LinearTree
+from xtrellis.linear.packed import PackedTree
 
 
 def problem(n=60, d=30, n_labels=12, seed=0, density=0.3, labels_a_row=2):
@@ -47,9 +51,9 @@ def train_one(X, y, **changes):
 @pytest.mark.parametrize("threads", [1, 3])
 def test_label_vectors_are_unit_sums_of_rows(threads):
     X, Y = problem()
-    got = LabelSpace(X, Y, threads=threads).vectors
+    got = LabelSpace(TrainingData.of(X, Y), threads=threads).vectors
     np.testing.assert_allclose(got.toarray(), twin.pifa(X, Y), atol=1e-6)
-    normalised = LabelSpace(X, Y, normalize_rows=True, threads=threads).vectors
+    normalised = LabelSpace(TrainingData.of(X, Y), normalize_rows=True, threads=threads).vectors
     per_row = np.maximum(np.diff(Y.indptr), 1)
     np.testing.assert_allclose(normalised.toarray(), twin.pifa(X, sp.diags_array(1 / np.sqrt(per_row)) @ Y), atol=1e-6)
 
@@ -103,7 +107,8 @@ def test_logistic_reaches_the_optimum_of_scikit_learn(cost, variant):
 def test_children_in_lock_step_equal_children_alone():
     """Sharing rows, order and vectors must not mix the classifiers: each is the optimum of its own problem."""
     X, Y = problem(n=70, d=30, n_labels=37, seed=6)
-    model = LinearTree(index=FlatTree(), tolerance=1e-4, max_epochs=5000, prune=0.0, threads=1).fit(X, Y)
+    exact = {"tolerance": 1e-4, "max_epochs": 5000, "prune": 0.0, "storage": "float32"}
+    model = LinearTree(index=FlatTree(), threads=1, **exact).fit(X, Y)
     W, biases = twin.dense_weights(model.trees[0])
     dense = X.toarray().astype(np.float64)
     for label in (0, 15, 16, 36):
@@ -154,11 +159,11 @@ def test_what_is_not_solved_in_time_is_said():
 
 def test_pruning_drops_what_is_small_and_nothing_else():
     X, Y = problem(n=70, d=30, n_labels=5, seed=8)
-    whole = LinearTree(index=FlatTree(), prune=0.0).fit(X, Y)
-    full, _ = twin.dense_weights(whole.trees[0])
-    kept, _ = twin.dense_weights(LinearTree(index=FlatTree(), prune=0.3).fit(X, Y).trees[0])
+    model = LinearTree(index=FlatTree(), prune=0.0, storage="float32")
+    full, _ = twin.dense_weights(model.fit(X, Y).trees[0])
+    kept, _ = twin.dense_weights(model.clone().set_params(prune=0.3).fit(X, Y).trees[0])
     np.testing.assert_array_equal(kept, np.where(np.abs(full) >= np.float32(0.3), full, 0))
-    few, _ = twin.dense_weights(LinearTree(index=FlatTree(), prune=0.0, max_weights=4).fit(X, Y).trees[0])
+    few, _ = twin.dense_weights(model.clone().set_params(max_weights=4).fit(X, Y).trees[0])
     for label in range(5):
         largest = np.argsort(-np.abs(full[:, label]), kind="stable")[:4]
         assert set(np.flatnonzero(few[:, label])) == set(largest)
@@ -168,8 +173,8 @@ def test_pruning_drops_what_is_small_and_nothing_else():
 @pytest.mark.parametrize("beam", [1, 2, 100])
 def test_beam_search_is_the_twins(transform, beam):
     X, Y = problem(n=120, d=40, n_labels=60, seed=9, labels_a_row=3)
-    model = LinearTree(index=BalancedTree(arity=4, max_leaf=4), beam=beam, transform=transform, prune=0.05)
-    top = model.fit(X, Y).predict(X, k=7)
+    model = LinearTree(index=BalancedTree(arity=4, max_leaf=4), beam=beam, transform=transform, storage="float32")
+    top = model.set_params(prune=0.05).fit(X, Y).predict(X, k=7)
     dense = X.toarray().astype(np.float64)
     for row in range(0, 120, 7):
         labels, scores = twin.beam_search(model.trees[0], dense[row], beam, 7)
@@ -291,7 +296,7 @@ def test_copies_of_a_label_come_once():
 @pytest.mark.parametrize(("storage", "error"), [("float16", 1e-3), ("int8", 0.01)])
 def test_narrow_storage_is_near(storage, error):
     X, Y = problem(n=120, d=40, n_labels=90, seed=11, labels_a_row=3)
-    whole = LinearTree(index=BalancedTree(arity=4, max_leaf=4)).fit(X, Y).trees[0]
+    whole = LinearTree(index=BalancedTree(arity=4, max_leaf=4), storage="float32").fit(X, Y).trees[0]
     narrow = whole.stored_as(storage)
     assert narrow.n_bytes < whole.n_bytes
     exact, _ = twin.dense_weights(whole)

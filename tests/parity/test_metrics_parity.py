@@ -8,9 +8,9 @@ from metrics_oracle import oracle
 from scipy.sparse import csr_array
 
 from xtrellis._native import metrics as native
-from xtrellis.arrays import as_labels
-from xtrellis.metrics import evaluate, per_row
-from xtrellis.types import TopK
+from xtrellis.arrays.inputs import as_labels
+from xtrellis.arrays.topk import TopK
+from xtrellis.metrics.evaluate import evaluate, per_row
 
 KINDS = ["P", "nDCG", "R", "PSP", "PSnDCG", "PSnDCG-ratio", "coverage", "depth"]
 NAMES = [f"{kind}@{k}" for kind in KINDS for k in (1, 2, 3, 5, 9)]
@@ -39,17 +39,24 @@ def case(seed, n=40, L=23, k=7):
     return truth, scores, csr_array(Y), S, unordered, rng
 
 
+def as_delivered(scores):
+    """Scores that rank every row's labels in the order in which they came."""
+    return [{label: -float(place) for place, label in enumerate(row)} for row in scores]
+
+
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("skip_empty", [False, True])
 def test_every_metric_equals_its_definition(seed, skip_empty):
     truth, scores, Y, S, unordered, rng = case(seed)
     weights, depth = 1 + 9 * rng.random(Y.shape[1]), rng.integers(0, 9, Y.shape[1])
+    delivered = as_delivered(scores)
+    assert oracle("nDCG@9", truth, delivered) != oracle("nDCG@9", truth, scores)
     for predictions in (S, S.astype(np.float32), unordered, TopK.from_csr(S, 9)):
+        ranked = delivered if predictions is unordered else scores
         report = evaluate(Y, predictions, NAMES, weights=weights, depth=depth, skip_empty=skip_empty)
         for name in NAMES:
-            assert report[name] == pytest.approx(oracle(name, truth, scores, weights, depth, skip_empty), abs=1e-9), (
-                name
-            )
+            expected = oracle(name, truth, ranked, weights, depth, skip_empty)
+            assert report[name] == pytest.approx(expected, abs=1e-9), name
             if not name.startswith("coverage"):
                 rows = per_row(Y, predictions, name, weights=weights, depth=depth, skip_empty=skip_empty)
                 assert len(rows) == report.n_rows
@@ -65,11 +72,11 @@ def test_dropped_pairs_are_as_if_never_there(seed):
     scores = [{label: s for label, s in row.items() if (i, label) not in gone} for i, row in enumerate(scores)]
     weights, depth = 1 + rng.random(Y.shape[1]), rng.integers(0, 9, Y.shape[1])
     as_matrix = csr_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=Y.shape)
-    for predictions in (S, unordered):
+    for predictions, ranked in ((S, scores), (unordered, as_delivered(scores))):
         for drop in (pairs, as_matrix):
             report = evaluate(Y, predictions, NAMES, weights=weights, depth=depth, drop=drop)
             for name in NAMES:
-                assert report[name] == pytest.approx(oracle(name, truth, scores, weights, depth), abs=1e-9), name
+                assert report[name] == pytest.approx(oracle(name, truth, ranked, weights, depth), abs=1e-9), name
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -109,4 +116,11 @@ def test_check_kernel_finds_faults(k):
     nan = scores.copy()
     nan[3, 1] = np.nan
     assert native.check(labels, nan, k) == (2, 3, 1, False)
-    assert native.check(labels[:, ::-1].copy(), scores, k)[3] is False
+    assert native.check(labels[:, ::-1].copy(), scores, k) == (0, -1, -1, True)  # any order will do
+    pad = labels.copy()
+    pad[3, -1] = -1
+    assert native.check(pad, scores, k) == (0, -1, -1, True)
+    pad[3, 0] = -1
+    assert native.check(pad, scores, k) == (0, -1, -1, False)  # a pad before a label
+    pad[3] = -1
+    assert native.check(pad, nan, k) == (0, -1, -1, True)  # nothing but pads; their scores do not count

@@ -7,10 +7,10 @@ import pytest
 import scipy.sparse as sp
 
 from xtrellis._native import neural as native
-from xtrellis.arrays import as_features, as_labels
-from xtrellis.labels.space import transpose
-from xtrellis.neural.ann import LabelIndex
-from xtrellis.neural.network import exact
+from xtrellis.arrays.csr import transpose
+from xtrellis.arrays.inputs import as_features, as_labels
+from xtrellis.neural.glas.search import LabelIndex
+from xtrellis.neural.scoring import exact
 
 
 def rows(n=40, d=30, density=0.2, seed=0):
@@ -138,9 +138,13 @@ def test_the_largest_products(dim):
 
 
 def test_ties_go_to_the_smaller_label_and_few_labels_are_padded():
-    labels, scores = exact(np.ones((1, 4), np.float32), np.ones((3, 4), np.float32), 5)
+    Q, V = np.ones((1, 4), np.float32), np.ones((3, 4), np.float32)
+    labels, scores = np.empty((1, 5), np.int32), np.empty((1, 5), np.float32)
+    native.best_of_all(Q, V, labels, scores)
     assert labels.tolist() == [[0, 1, 2, -1, -1]]
     assert scores.tolist() == [[4, 4, 4, 0, 0]]
+    labels, scores = exact(Q, V, 5)  # no more than there are
+    assert (labels.tolist(), scores.tolist()) == ([[0, 1, 2]], [[4, 4, 4]])
 
 
 @pytest.mark.parametrize(("labels", "dim"), [(1, 1), (64, 8), (333, 37), (5000, 24)])
@@ -186,7 +190,9 @@ def test_codes_of_equal_vectors_zeros_and_no_numbers():
     assert index.search(np.ones((1, 5), np.float32), V, 3, beam=1)[0].tolist() == [[100, 101, 102]]
     assert index.search(np.zeros((1, 5), np.float32), V, 2, beam=1)[1].tolist() == [[0, 0]]
     index.search(np.array([[np.nan, np.inf, 1, 2, 3]], np.float32), V, 3, beam=4)
-    nothing = LabelIndex.build(np.zeros((3, 2), np.float32))
-    assert nothing.search(np.ones((1, 2), np.float32), np.zeros((3, 2), np.float32), 5, beam=1)[0].tolist() == [
-        [0, 1, 2, -1, -1]
-    ]
+    Q, V = np.ones((1, 2), np.float32), np.zeros((3, 2), np.float32)
+    nothing = LabelIndex.build(V)
+    assert nothing.search(Q, V, 5, beam=1)[0].tolist() == [[0, 1, 2]]  # no more than there are
+    labels, scores = np.empty((1, 5), np.int32), np.empty((1, 5), np.float32)
+    native.scan(nothing.codes, nothing.levels, Q, V, 3, labels, scores)
+    assert labels.tolist() == [[0, 1, 2, -1, -1]]

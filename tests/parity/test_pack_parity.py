@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 import xtrellis as xt
-from xtrellis.arrays import as_rows
-from xtrellis.index import LabelTree
+from xtrellis.arrays.inputs import as_rows
+from xtrellis.index.tree import LabelTree
 from xtrellis.linear.packed import PackedTree
 from xtrellis.linear.search import SearchSettings, search_tree
 

@@ -8,12 +8,12 @@ import scipy.sparse as sp
 from sklearn.tree import DecisionTreeClassifier
 
 from xtrellis._native import linear as native
-from xtrellis.arrays import as_features, as_labels
+from xtrellis.arrays.inputs import as_features, as_labels
+from xtrellis.arrays.topk import TopK
 from xtrellis.rank.calibration import Calibration, is_right
+from xtrellis.rank.candidates import best
 from xtrellis.rank.classifiers import Classifiers
 from xtrellis.rank.ranker import Ranker, pairs_by_label
-from xtrellis.rank.rows import best
-from xtrellis.types import TopK
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from xtrellis.arrays import as_features, as_labels
-from xtrellis.index import BalancedTree, FlatTree, LabelTree
-from xtrellis.linear import LinearTree
+from xtrellis.arrays.inputs import as_features, as_labels
+from xtrellis.data import TrainingData
+from xtrellis.index.balanced import BalancedTree
+from xtrellis.index.flat import FlatTree
+from xtrellis.index.tree import LabelTree
+from xtrellis.labels.space import LabelSpace
+from xtrellis.linear.model import LinearTree
 from xtrellis.linear.routes import Beams, Routes
 from xtrellis.linear.segments import OFFSETS, Segment, cuts
 
@@ -107,7 +111,7 @@ def test_a_wide_node_is_reached_through_all_its_blocks():
     X = as_features(sp.random_array((50, 20), density=0.4, rng=rng, dtype=np.float32, format="csr"))
     Y = as_labels((rng.random((50, n_labels)) < 0.02).astype(np.float32))
     tree = LabelTree.from_parents([-1, *[0] * n_labels], np.arange(n_labels), np.arange(1, n_labels + 1), n_labels)
-    model = LinearTree(index=Given(tree), prune=0.01).fit(X, Y)
+    model = LinearTree(index=Given(tree), prune=0.01, storage="float32").fit(X, Y)
     packed = model.trees[0]
     assert packed.tree == tree
     root = segments_of(packed)[0]
@@ -140,18 +144,10 @@ def test_segments_join_to_the_arrays_they_were_cut_from():
 
 @pytest.mark.parametrize("largest", [1, 7, 10**6])
 def test_cuts_cover_every_node_once_and_stay_within_a_level(largest):
-    _, Y = problem()
-    tree = BalancedTree(arity=4, max_leaf=3).build(_space(Y), seed=0)
+    tree = BalancedTree(arity=4, max_leaf=3).build(LabelSpace(TrainingData.of(*problem()), threads=1), seed=0)
     levels = cuts(tree, largest)
     assert len(levels) == tree.depth
     for runs, nodes in zip(levels, tree.levels(), strict=True):
         assert [v for first, last in runs for v in range(first, last)] == nodes.tolist()
         for first, last in runs:
             assert last - first == 1 or tree.offsets[last] - tree.offsets[first] <= largest
-
-
-def _space(Y):
-    from xtrellis.labels import LabelSpace
-
-    X, _ = problem()
-    return LabelSpace(X, Y, threads=1)

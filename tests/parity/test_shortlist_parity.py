@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from xtrellis._native import neural as native
-from xtrellis.neural import gather
-from xtrellis.neural.elias_losses import plain_loss, shortlist_loss
-from xtrellis.neural.optim import AdamW, RowAdamW, by_label
+from xtrellis.neural.elias.losses import plain_loss, shortlist_loss
+from xtrellis.neural.elias.shortlist import best_paths, find, gather_dot
+from xtrellis.neural.training.optim import AdamW, RowAdamW, by_label
 
 
 def world(n=7, dim=20, labels=50, k=9, seed=0):
@@ -51,9 +51,7 @@ def test_the_shortlist_is_the_best_of_all_paths(k):
     logs = np.round(-rng.random(clusters.shape), 1).astype(np.float32)
     wanted = [np.sort(rng.permutation(30)[: rng.integers(0, 4)]) for _ in range(25)]
     offsets = np.cumsum([0, *map(len, wanted)]).astype(np.int64)
-    found = gather.find(
-        clusters, logs, ids, edges, k, n_labels=30, wanted=(offsets, np.concatenate(wanted).astype(np.int32))
-    )
+    found = find(clusters, logs, ids, edges, k, n_labels=30, wanted=(offsets, np.concatenate(wanted).astype(np.int32)))
     for row in range(25):
         expected = plain_shortlist(clusters[row], logs[row], ids, edges, k, set(wanted[row].tolist()))
         there = found.labels[row] >= 0
@@ -137,8 +135,8 @@ class Dense(torch.autograd.Function):
 def test_gradients_of_products_by_differences():
     a, W, ids = (torch.from_numpy(array) for array in world(n=3, dim=5, labels=8, k=4))
     x, w = a.requires_grad_(), W.requires_grad_()
-    assert check_gradients(lambda x, w: gather.gather_dot(torch, x, Dense.apply(w), ids), x, w)
-    (by_row,) = torch.autograd.grad(gather.gather_dot(torch, x, w, ids).sum(), [w])
+    assert check_gradients(lambda x, w: gather_dot(torch, x, Dense.apply(w), ids), x, w)
+    (by_row,) = torch.autograd.grad(gather_dot(torch, x, w, ids).sum(), [w])
     assert by_row.is_sparse
     assert by_row.coalesce().indices()[0].tolist() == sorted(set(ids[ids >= 0].tolist()))
 
@@ -149,7 +147,7 @@ def test_functions_agree_with_plain_torch_everywhere():
     results = []
     for kind in (torch.float32, torch.float64):  # the second takes the plain way
         x, w = a.to(kind).requires_grad_(), W.to(kind).requires_grad_()
-        out = gather.gather_dot(torch, x, w, ids)
+        out = gather_dot(torch, x, w, ids)
         by_x, by_w = torch.autograd.grad(out, [x, w], g.to(kind))
         results.append([t.to_dense().detach().double() for t in (out, by_x, by_w)])
     for ours, plain in zip(*results, strict=True):
@@ -162,12 +160,12 @@ def test_paths_agree_with_plain_torch():
     clusters = np.stack([rng.permutation(6)[:3] for _ in range(10)]).astype(np.int32)
     clusters[2, 1] = -1
     logs = -rng.random(clusters.shape).astype(np.float32)
-    found = gather.find(clusters, logs, ids, edges, 12, n_labels=30)
+    found = find(clusters, logs, ids, edges, 12, n_labels=30)
     g = rng.standard_normal(found.labels.shape).astype(np.float32)
     results = []
     for kind in (torch.float32, torch.float64):
         x, e = (torch.from_numpy(array).to(kind).requires_grad_() for array in (logs, edges))
-        out = gather.best_paths(torch, x, e, found)
+        out = best_paths(torch, x, e, found)
         results.append([out, *torch.autograd.grad(out, [x, e], torch.from_numpy(g).to(kind))])
     for ours, plain in zip(*results, strict=True):
         torch.testing.assert_close(ours.double(), plain, atol=1e-5, rtol=1e-5)

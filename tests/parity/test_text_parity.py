@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from xtrellis._native import text as native
-from xtrellis.errors import InputError
-from xtrellis.text import Vectorizer
+from xtrellis.core.errors import InputError
+from xtrellis.text.vectorizer import Vectorizer
 
 # Characters that newer tables than ours know differently would fail for no fault of the kernel.
 SAME_UNICODE = native.unicode_version == unicodedata.unidata_version

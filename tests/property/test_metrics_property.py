@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from xtrellis.metrics import evaluate
-from xtrellis.types import TopK
+from xtrellis.arrays.topk import TopK
+from xtrellis.metrics.evaluate import evaluate
 
 KS = (1, 2, 4)
 SHARES = [f"{kind}@{k}" for kind in ("P", "nDCG", "R", "PSP", "PSnDCG", "PSnDCG-ratio", "coverage") for k in KS]
@@ -43,8 +43,11 @@ def test_shares_are_percentages(case):
 @given(cases())
 @settings(deadline=None)
 def test_topk_and_csr_are_judged_alike(case):
+    """Once equal scores are ordered as sparse ones are ranked: by label id."""
     Y, top, weights = case
-    assert evaluate(Y, top, SHARES, weights=weights) == evaluate(Y, top.to_csr(), SHARES, weights=weights)
+    scores = top.to_csr()
+    by_id = TopK.from_csr(scores, top.k)
+    assert evaluate(Y, by_id, SHARES, weights=weights) == evaluate(Y, scores, SHARES, weights=weights)
 
 
 @given(cases(), st.randoms(use_true_random=False))
@@ -60,12 +63,31 @@ def test_order_of_rows_does_not_matter(case, random):
 
 @given(cases(), st.randoms(use_true_random=False))
 @settings(deadline=None)
-def test_order_of_columns_does_not_matter(case, random):
+def test_a_topk_is_taken_in_the_order_it_comes_in(case, random):
+    """Whatever its scores say: as if they fell from column to column. Pads between its labels do not count."""
     Y, top, weights = case
     order = list(range(top.k))
     random.shuffle(order)
-    shuffled = TopK(top.labels[:, order], top.scores[:, order], top.n_labels)
-    assert evaluate(Y, top, SHARES, weights=weights) == evaluate(Y, shuffled, SHARES, weights=weights)
+    labels, scores = top.labels[:, order], top.scores[:, order]
+    falling = np.zeros(Y.shape, np.float32)
+    np.put_along_axis(falling, labels.astype(np.int64), np.arange(top.k, 0, -1, dtype=np.float32)[None, :], axis=1)
+    wanted = evaluate(Y, csr_array(falling), SHARES, weights=weights)
+    assert evaluate(Y, TopK(labels, scores, top.n_labels), SHARES, weights=weights) == wanted
+    column = random.randrange(top.k + 1)
+    padded = TopK(np.insert(labels, column, -1, axis=1), np.insert(scores, column, 0, axis=1), top.n_labels)
+    assert evaluate(Y, padded, SHARES, weights=weights) == wanted
+
+
+@given(cases(), st.randoms(use_true_random=False))
+@settings(deadline=None)
+def test_order_of_stored_scores_does_not_matter(case, random):
+    Y, top, weights = case
+    order = list(range(top.k))
+    random.shuffle(order)
+    offsets = np.arange(len(top) + 1) * top.k
+    loose = csr_array((top.scores[:, order].ravel(), top.labels[:, order].ravel(), offsets), shape=Y.shape)
+    expected = evaluate(Y, top.to_csr(), SHARES, weights=weights)
+    assert evaluate(Y, loose, SHARES, weights=weights) == expected
 
 
 @given(cases(min_labels=1))

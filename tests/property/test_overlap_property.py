@@ -9,10 +9,10 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xtrellis.arrays import as_labels
-from xtrellis.index import Overlap
+from xtrellis.arrays.inputs import as_labels
+from xtrellis.experiments import RandomOverlap
 from xtrellis.index.capacity import Wishes, exact, fit_in, priced
-from xtrellis.index.overlap import Matches, Placing, best_clusters, coverage, place
+from xtrellis.index.overlap import Matches, Overlap, Placing, best_clusters, coverage
 
 
 @st.composite
@@ -41,7 +41,7 @@ def binary(placing):
 def test_coverage_is_at_least_that_of_any_partition(world):
     """Theorem 3."""
     Y, M, matches, now, copies = world
-    found, _ = place(Y, matches, now, Overlap(copies=copies), seed=0, threads=1)
+    found, _ = Overlap(copies=copies, max_cluster_size=None).place(Y, matches, now, seed=0, threads=1)
     C = binary(found)
     assert (C.sum(axis=1) >= 1).all()
     assert (C.sum(axis=1) <= copies).all()
@@ -59,7 +59,7 @@ def test_the_linear_objective_is_the_best_there_is(world):
     """Theorem 2, against every choice of at most λ clusters; ties fall to the present place, weight, number."""
     Y, M, matches, now, copies = world
     counts = (Y.toarray().T > 0).astype(int) @ M.astype(int)
-    C = binary(place(Y, matches, now, Overlap(copies=copies), seed=0, threads=1)[0])
+    C = binary(Overlap(copies=copies, max_cluster_size=None).place(Y, matches, now, seed=0, threads=1)[0])
     for label in range(Y.shape[1]):
         choices = combinations(range(M.shape[1]), min(copies, M.shape[1]))
         assert counts[label, C[label]].sum() == max(counts[label, list(c)].sum() for c in choices)
@@ -90,7 +90,7 @@ def test_limited_clusters_are_feasible_and_the_best(world, slack):
     Y, M, matches, now, copies = world
     n_labels, n_clusters = Y.shape[1], M.shape[1]
     limit = -(-n_labels // n_clusters) + slack
-    C = binary(place(Y, matches, now, Overlap(copies=copies, max_cluster_size=limit), seed=0, threads=1)[0])
+    C = binary(Overlap(copies=copies, max_cluster_size=limit).place(Y, matches, now, seed=0, threads=1)[0])
     assert (C.sum(axis=1) >= 1).all()
     assert (C.sum(axis=1) <= copies).all()
     assert (C.sum(axis=0) <= limit).all()
@@ -103,6 +103,31 @@ def test_limited_clusters_are_feasible_and_the_best(world, slack):
             if all(sum(k in c for c in choice) <= limit for k in range(n_clusters))
         )
         assert (counts * C).sum() == best
+
+
+@settings(max_examples=60, deadline=None)
+@given(worlds())
+def test_clusters_are_limited_by_themselves(world):
+    """One and a half times the mean size of clusters if every label had all its copies: always feasible."""
+    Y, M, matches, now, copies = world
+    n_labels, n_clusters = Y.shape[1], M.shape[1]
+    C = binary(Overlap(copies=copies).place(Y, matches, now, seed=0, threads=1)[0])
+    assert (C.sum(axis=1) >= 1).all()
+    assert (C.sum(axis=1) <= copies).all()
+    usual = np.ceil(1.5 * min(copies, n_clusters) * n_labels / n_clusters)
+    assert (C.sum(axis=0) <= max(usual, now.sizes.max())).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(worlds(), st.integers(0, 100))
+def test_random_copies_lie_anywhere_but_at_home(world, seed):
+    Y, M, matches, now, copies = world
+    found, gap = RandomOverlap(copies=copies).place(Y, matches, now, seed=seed)
+    C = binary(found)
+    assert (C.sum(axis=1) == min(copies, M.shape[1])).all()
+    assert len(found.clusters) == C.sum(), "no cluster twice"
+    assert C[now.labels, now.clusters].all()
+    assert gap == 0
 
 
 @settings(max_examples=40, deadline=None)

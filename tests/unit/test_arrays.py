@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xtrellis import arrays
-from xtrellis.arrays import as_features, as_labels, as_rows
-from xtrellis.errors import InputError
+from xtrellis.arrays.inputs import as_features, as_labels, as_rows
+from xtrellis.core.errors import InputError
 
 DENSE = np.array([[0, 1.5, 0, 2], [0, 0, 0, 0], [3, 0, 0, -4]])
 

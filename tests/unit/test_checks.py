@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from xtrellis.checks import Check, choice, flag, integer, n_bytes, number, size, size_text, text
-from xtrellis.errors import ParameterError
+from xtrellis.core.checks import Check, choice, flag, integer, n_bytes, number, size, size_text, text
+from xtrellis.core.errors import ParameterError
 
 GOOD = [
     (integer(), [0, -5, 2**62, np.int8(3), np.uint64(3)]),

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import json
 import math
 import pickle
 from abc import ABC, abstractmethod
 from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import sklearn.base
 
-from xtrellis.checks import Check, choice, flag, integer, number, part, text
-from xtrellis.config import Configured, param
-from xtrellis.errors import ParameterError
+import xtrellis as xt
+from xtrellis.core.checks import Check, choice, file_path, flag, integer, number, part, text
+from xtrellis.core.config import Configured, param
+from xtrellis.core.errors import ParameterError
 
 
 class Index(Configured, ABC):
@@ -291,3 +295,126 @@ def test_arrays_as_values_compare_by_content():
     assert Holder(value=array) != Holder(value=np.zeros(3))
     assert Holder(value=array).to_config()["params"]["value"] == [1.0, 1.0, 1.0]
     assert repr(Holder(value=np.arange(1000))) == "Holder(value=<ndarray of 1000>)"
+
+
+class Documented(Configured):
+    """Does something.
+
+    And more of it.
+    """
+
+    beam: int = param(integer(at_least=1), "nodes that search keeps", default=10, role="search")
+    index: Index | None = param(part(Index, or_none=True), "where labels sit", default=Tree(arity=3))
+    transform: str = param(choice("a", "b"), "how a margin becomes a score", default="a", role="fit+search")
+    threads: int | None = param(integer(or_none=True), "threads; None for all", default=None, role="machine")
+    words: Any = param(Check(), "ümlauts first", default=list(range(20)))
+
+
+class Derived(Documented):
+    """A special one."""
+
+    depth: int = param(integer(), "levels", default=2)
+    beam = param(integer(at_least=2), "nodes, more of them", default=20, role="search")
+
+
+class Silent(Derived):
+    pass
+
+
+def test_the_signature_is_what_the_constructor_takes():
+    found = inspect.signature(Documented)
+    assert list(found.parameters) == ["beam", "index", "transform", "threads", "words"]
+    for name, parameter in found.parameters.items():
+        assert parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        assert parameter.default is Documented._params[name].default
+    assert {name: p.annotation for name, p in found.parameters.items()} == {
+        "beam": "int", "index": "Index | None", "transform": "str", "threads": "int | None", "words": "Any",
+    }  # fmt: skip
+    assert str(inspect.signature(Tree)) == "(*, arity: 'int' = 2)"
+    bound = found.bind(beam=3)
+    assert Documented(**bound.arguments).beam == 3
+    with pytest.raises(TypeError):
+        found.bind(3)
+    with pytest.raises(TypeError):
+        found.bind(beem=3)
+
+
+def test_what_is_special_to_a_class_comes_first_in_its_signature():
+    found = inspect.signature(Derived).parameters
+    assert list(found) == ["depth", "beam", "index", "transform", "threads", "words"]
+    assert found["beam"].default == 20
+    assert found["beam"].annotation == "int"  # of the class above, since it is not said again
+    assert inspect.signature(Documented).parameters["beam"].default == 10
+    assert inspect.signature(Silent) == inspect.signature(Derived)
+    assert not inspect.signature(Flat).parameters
+
+
+def test_the_help_text_lists_every_parameter_with_what_it_means():
+    assert (
+        Documented.__doc__
+        == """Does something.
+
+And more of it.
+
+Parameters
+----------
+beam : int, default 10
+    Nodes that search keeps. Counts when the model is asked; may be changed at any time.
+index : Index | None, default Tree(arity=3)
+    Where labels sit.
+transform : str, default 'a'
+    How a margin becomes a score. Counts in training and when the model is asked; may be changed at any time.
+threads : int | None, default None
+    Threads; None for all. Not saved.
+words : Any, default <list of 20>
+    Ümlauts first."""
+    )
+    assert Derived.__doc__.startswith("A special one.\n\nParameters\n----------\ndepth : int, default 2\n    Levels.\n")
+    assert "    Nodes, more of them. Counts when" in Derived.__doc__
+    assert Derived.__doc__.count("Parameters\n") == Silent.__doc__.count("Parameters\n") == 1
+    assert "nodes that search keeps" not in Silent.__doc__
+    assert "Parameters" not in (Flat.__doc__ or "")
+
+
+@pytest.mark.parametrize("cls", [xt.LinearTree, xt.Reranked, xt.Elias, xt.Glas, xt.SoftmaxTree, xt.Vectorizer])
+def test_every_parameter_of_the_library_is_documented(cls):
+    said = inspect.getdoc(cls)
+    assert list(inspect.signature(cls).parameters) == list(cls().get_params(deep=False))
+    for name, declared in cls._params.items():
+        assert declared.doc, name
+        assert f"\n{name} : " in said
+        assert declared.role in ("fit", "search", "fit+search", "machine")
+    assert cls._params["threads"].role == "machine"
+
+
+def test_roles_say_what_is_stored():
+    model = Derived(beam=7, transform="b", threads=3)
+    assert model.to_config()["params"].keys() == {"depth", "beam", "index", "transform", "words"}
+    assert model.params_to_json("search") == {"beam": 7}
+    assert model.params_to_json("machine") == {"threads": 3}
+    assert model.params_to_json("fit", "fit+search").keys() == {"depth", "index", "transform", "words"}
+    assert model.params_to_json("fit")["index"] == {"class": "Tree", "params": {"arity": 3}}
+    again = Derived(**Derived.params_from_json(json.loads(json.dumps(model.to_config()["params"]))))
+    assert (again.beam, again.transform, again.threads) == (7, "b", None)
+    assert model.clone().threads == 3
+    assert param(integer(), default=1).role == "fit"
+
+
+class Outer(Configured):
+    inner: Configured | None = param(part(Configured, or_none=True), default=None)
+    many: Any = param(Check(), default=())
+
+
+class Filed(Configured):
+    path: str | None = param(file_path(or_none=True), default=None)
+    other: str = param(file_path(), default="")
+    note: str = param(text(), default="no/file")
+
+
+def test_files_that_parameters_name_are_found_in_parts_too():
+    assert list(Filed().named_files()) == []
+    assert list(Filed(path="a/b", other="c").named_files()) == [Path("a/b"), Path("c")]
+    outer = Outer(inner=Outer(inner=Filed(path="a")), many=[Filed(path="b"), 3, Outer(many=(Filed(other="c"),))])
+    assert sorted(map(str, outer.named_files())) == ["a", "b", "c"]
+    with pytest.raises(ParameterError, match="other must be the path of a file; got 3"):
+        Filed(other=3)

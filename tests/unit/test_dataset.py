@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 import xtrellis as xt
-from xtrellis.data import split_rows
-from xtrellis.rng import key
+from xtrellis.core.rng import key
+from xtrellis.data.dataset import split_rows
 
 
 def small(**extra: object) -> xt.Dataset:
@@ -41,8 +41,8 @@ def test_what_goes_in_is_converted_and_counted() -> None:
         ({"X": None}, "features .X. or texts"),
         ({"Y": np.ones((2, 2))}, "Y has 2 rows; X has 3"),
         ({"texts": ["a"]}, "1 texts for 3 rows"),
-        ({"texts": ["a", "b", 3]}, "text 2 is int"),
-        ({"texts": "abc"}, "one string"),
+        ({"texts": ["a", "b", 3]}, r"texts\[2\] is 3 \(int\)"),
+        ({"texts": "abc"}, "a list of strings; got one str"),
         ({"label_names": ["a"]}, "label_names has 1 names; there are 2 labels"),
         ({"feature_names": ["a"]}, "feature_names has 1 names; there are 3 features"),
         ({"X": None, "texts": ["a", "b", "c"], "feature_names": ["a"]}, "without features"),

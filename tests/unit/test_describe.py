@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from rich.console import Console
 
 import xtrellis as xt
-from xtrellis.data import describe
+from xtrellis.data.describe import describe
 
 
 def shown(stats: object) -> str:

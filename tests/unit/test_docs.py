@@ -10,7 +10,7 @@ import pytest
 
 import xtrellis as xt
 from xtrellis import cli
-from xtrellis.data.io import FORMATS
+from xtrellis.data.formats.io import FORMATS
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")

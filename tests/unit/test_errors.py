@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import xtrellis as xt
-from xtrellis import errors
-from xtrellis.errors import DataError, MissingExtraError, nearest, shown
+from xtrellis.core import errors
+from xtrellis.core.errors import DataError, MissingExtraError, nearest, shown
 
 FAMILY = [value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, Exception)]
 

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 import xtrellis as xt
-from xtrellis.explained import EXCERPT, share_out
+from xtrellis.explain.tag import EXCERPT, share_out
 
 TEXTS = [
     "Ripe apples and a sweet pear", "sweet juice of apples", "the pear orchard",

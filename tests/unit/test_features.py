@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import xtrellis as xt
-from xtrellis.arrays import as_features
+from xtrellis.arrays.inputs import as_features
 
 
 @settings(max_examples=40, deadline=None)
@@ -71,5 +71,5 @@ def test_blocks_have_weights():
     out = xt.concatenate_features(words, vectors, weights=(1, 0.5)).toarray()
     np.testing.assert_allclose(out, [[0.6, 0.8, 0, 0.5], [0, 0, 0.5, 0]], rtol=1e-6)
     for wrong in ((1.0,), (1.0, np.nan)):
-        with pytest.raises(xt.errors.InputError, match="weights"):
+        with pytest.raises(xt.InputError, match="weights"):
             xt.concatenate_features(words, vectors, weights=wrong)

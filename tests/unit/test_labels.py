@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from xtrellis.errors import InputError, ParameterError
-from xtrellis.labels import code_frequency, inverse_propensity, label_frequency, propensity_constants
+from xtrellis.core.errors import InputError, ParameterError
+from xtrellis.labels.frequency import code_frequency, label_frequency
+from xtrellis.labels.propensity import inverse_propensity, propensity_constants
 
 
 def test_frequency_counts_rows_not_stored_zeros():

@@ -10,9 +10,11 @@ import pytest
 from scipy.sparse import coo_array, csr_array, csr_matrix
 
 import xtrellis as xt
-from xtrellis.errors import InputError, ParameterError
-from xtrellis.metrics import Metric, bootstrap, evaluate, per_row
-from xtrellis.types import TopK
+from xtrellis.arrays.topk import TopK
+from xtrellis.core.errors import InputError, ParameterError
+from xtrellis.metrics.bootstrap import bootstrap
+from xtrellis.metrics.evaluate import evaluate, per_row
+from xtrellis.metrics.names import Metric
 
 Y = csr_array(np.array([[1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0]], np.float32))
 
@@ -49,8 +51,16 @@ def test_propensity_scores_by_hand():
     assert amazon == same != report
 
 
-def test_equal_scores_rank_by_label_id():
-    assert evaluate(Y[:1], top([[3, 0]], [[1, 1]]), ["P@1"])["P@1"] == 100
+def test_a_topk_is_taken_in_the_order_it_comes_in():
+    for scores in ([[1, 1]], [[1, 2]]):  # neither label ids nor scores rank it again
+        assert evaluate(Y[:1], top([[3, 0]], scores), ["P@1", "R@2"]) == {"P@1": 0, "R@2": 50}
+        assert evaluate(Y[:1], top([[0, 3]], scores), ["P@1", "R@2"]) == {"P@1": 100, "R@2": 50}
+    padded = top([[-1, 0, -1, 3]])  # what pads is no prediction, wherever it stands
+    assert evaluate(Y[:1], padded, ["P@1", "P@2"]) == {"P@1": 100, "P@2": 50}
+    assert evaluate(Y[:1], padded, ["P@1"], drop=[(0, 0)])["P@1"] == 0
+
+
+def test_equal_scores_of_a_matrix_rank_by_label_id():
     assert evaluate(Y[:1], csr_array(np.array([[1.0, 0, 0, 1]])), ["P@1"])["P@1"] == 100
     close = csr_array(np.array([[1.0, 0, 0, 1 + 1e-12]]))  # not a tie, though float32 would make it one
     assert evaluate(Y[:1], close, ["P@1"])["P@1"] == 0

@@ -11,8 +11,8 @@ import time
 
 import pytest
 
-from xtrellis import parallel
-from xtrellis.parallel import each
+from xtrellis.core import parallel
+from xtrellis.core.parallel import each
 
 
 @pytest.mark.parametrize("threads", [None, 1, 2, 7])
@@ -75,7 +75,7 @@ def test_runs_may_be_nested():
 
 CTRL_C = """
 import sys, time
-from xtrellis import parallel
+from xtrellis.core import parallel
 def work(t):
     if t == 0:
         print("begun", flush=True)

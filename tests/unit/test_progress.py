@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from xtrellis import progress
+from xtrellis.core import progress
 
 
 class Log:

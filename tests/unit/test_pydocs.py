@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import xtrellis as xt
+from xtrellis.core.errors import DataError, ParameterError
 from xtrellis.data.datasets import cache, paragraphs, pydocs
-from xtrellis.errors import DataError, ParameterError
 
 DOC = """sin(x, /, out=None, *, where=True)
 

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 import zstandard
 
 import xtrellis as xt
-from xtrellis import progress
+from xtrellis.core import progress
 
 XMC = b"3 4 5\n0,2 0:1 3:0.5\n 1:2\n4,1,1 2:-1e-3 0:7\n"
 
@@ -429,8 +429,8 @@ def test_listeners_hear_of_bytes_and_of_duplicates(tmp_path: Path) -> None:
 
 
 def test_lines_longer_than_a_window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("xtrellis.data.rows._PIECE", 16)
-    monkeypatch.setattr("xtrellis.data.rows._PIECES", 1)
+    monkeypatch.setattr("xtrellis.data.formats.rows._PIECE", 16)
+    monkeypatch.setattr("xtrellis.data.formats.rows._PIECES", 1)
     long = " ".join(f"{i}:1" for i in range(3000))
     data = xt.read(file(tmp_path, "a.txt", f"4 3000 2\n0 {long}\n1 1:1\n\n1 {long}"), threads=2)
     assert np.diff(data.X.indptr).tolist() == [3000, 1, 0, 3000]

@@ -9,8 +9,9 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from xtrellis.data import Dataset, read, write
-from xtrellis.errors import DataError, ParameterError
+from xtrellis.core.errors import DataError, ParameterError
+from xtrellis.data.dataset import Dataset
+from xtrellis.data.formats.io import read, write
 
 TEXTS = ["a b", "c; d", "e, f"]
 

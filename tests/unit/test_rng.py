@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from xtrellis import rng
+from xtrellis.core import rng
 
 
 def test_mix_is_splitmix64():
@@ -23,6 +23,13 @@ def test_mix_stays_in_64_bits_and_does_not_collide():
     assert len(values) == 10_002
     assert all(0 <= value < 2**64 for value in values)
     assert rng.mix(2**64) == rng.mix(0)
+
+
+def test_many_words_are_mixed_as_one_is():
+    words = np.array([0, 1, 2**63, 2**64 - 1, *range(10**18, 10**18 + 50)], np.uint64)
+    before = words.copy()
+    assert rng.mix_words(words).tolist() == [rng.mix(int(word)) for word in words]
+    np.testing.assert_array_equal(words, before)
 
 
 def test_keys_depend_on_every_step_and_their_order():

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xtrellis.errors import InputError, StoreError
-from xtrellis.strings import StringTable
+from xtrellis.arrays.strings import StringTable
+from xtrellis.core.errors import InputError, StoreError
 
 ANY = st.lists(st.text(st.characters()))  # surrogates too
 

@@ -7,11 +7,11 @@ import pytest
 import scipy.sparse as sp
 
 import xtrellis as xt
-from xtrellis import rng
+from xtrellis.core import rng
+from xtrellis.core.errors import ParameterError
 from xtrellis.data.datasets import synthetic as module
 from xtrellis.data.datasets.synthetic import synthetic, synthetic_blocks
-from xtrellis.errors import ParameterError
-from xtrellis.labels import label_frequency
+from xtrellis.labels.frequency import label_frequency
 
 SMALL = {"n_labels": 500, "n_features": 5_000, "seed": 3}
 
@@ -88,11 +88,6 @@ def test_odd_sizes():
     assert synthetic(n_rows=5, features_per_row=0).X.nnz == 0
     crowded = synthetic(n_rows=5, n_labels=2, labels_per_row=50)
     assert (np.diff(crowded.Y.indptr) <= 2).all()
-
-
-def test_hash_is_that_of_the_scalar_generator():
-    words = np.array([0, 1, 2**63, 2**64 - 1], np.uint64)
-    assert module._mix(words).tolist() == [rng.mix(int(word)) for word in words]
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,17 @@ from __future__ import annotations
 import pytest
 
 import xtrellis as xt
-from xtrellis.tuning import Trial, _pick, choose_tradeoff
+from xtrellis.tuning import TradeoffTrial, _pick, choose_tradeoff
 
 DATA = xt.synthetic(n_rows=1500, n_labels=200, n_features=300, seed=3)
 MODEL = xt.preset("interpolated", threads=1, index__max_leaf=10)
 
-TRIALS = [Trial(0, 50.0, 6.0, 30.0), Trial(1, 51.0, 5.0, 25.0), Trial(2, 50.95, 4.0, 20.0), Trial(6, 40.0, 3.0, 10.0)]
+TRIALS = [
+    TradeoffTrial(0, 50.0, 6.0, 30.0),
+    TradeoffTrial(1, 51.0, 5.0, 25.0),
+    TradeoffTrial(2, 50.95, 4.0, 20.0),
+    TradeoffTrial(6, 40.0, 3.0, 10.0),
+]
 
 
 @pytest.mark.parametrize(

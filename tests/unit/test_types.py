@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xtrellis.errors import InputError, ParameterError
-from xtrellis.types import TopK
+from xtrellis.arrays.topk import TopK
+from xtrellis.core.errors import InputError, ParameterError
 
 
 def top():

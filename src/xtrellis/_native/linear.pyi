@@ -1,64 +1,20 @@
 """Routing rows to nodes and training the classifiers of a block."""
 
-from ..types import Float32, Int32, Int64, UInt8, UInt32
+from ..arrays import Float32, Int32, Int64, UInt8, UInt32
 
 def route(
-    y_offsets: Int64,
-    y_ids: Int32,
-    offsets: Int64,
-    owner: Int32,
-    node_slot: Int32,
-    label_offsets: Int64,
-    label_slots: Int32,
-    *,
-    first: int,
-    last: int,
-    teacher: bool,
-    reached_offsets: Int64,
-    reached_nodes: Int32,
+    y_offsets: Int64, y_ids: Int32, offsets: Int64, owner: Int32, node_slot: Int32, label_offsets: Int64,
+    label_slots: Int32, *, first: int, last: int, teacher: bool, reached_offsets: Int64, reached_nodes: Int32,
 ) -> tuple[Int64, Int32, Int64, Int32]: ...
 def variants() -> int:  # of the solver that this machine runs: 0 (plain), 1 (AVX2), 2 (AVX-512)
     ...
 def train(
-    x_offsets: Int64,
-    x_ids: Int32,
-    x_values: Float32,
-    columns: int,
-    rows: Int32,
-    positive_offsets: Int64,
-    positives: Int32,
-    *,
-    first: int,
-    count: int,
-    bias: float,
-    loss: int,
-    cost_positive: float,
-    cost_negative: float,
-    tolerance: float,
-    epochs: int,
-    threshold: float,
-    max_weights: int,
-    key: int,
-    variant: int = 2,  # wider than the machine runs: its widest
+    x_offsets: Int64, x_ids: Int32, x_values: Float32, columns: int, rows: Int32, positive_offsets: Int64,
+    positives: Int32, *, first: int, count: int, bias: float, loss: int, cost_positive: float, cost_negative: float,
+    tolerance: float, epochs: int, threshold: float, max_weights: int, key: int, variant: int = 2,
 ) -> tuple[Int32, UInt32, UInt8, Float32, Float32, Int32, UInt8]: ...
 def train_each(
-    x_offsets: Int64,
-    x_ids: Int32,
-    x_values: Float32,
-    columns: int,
-    row_offsets: Int64,
-    rows: Int32,
-    positive: UInt8,
-    *,
-    first: int,
-    last: int,
-    bias: float,
-    loss: int,
-    cost_positive: float,
-    cost_negative: float,
-    tolerance: float,
-    epochs: int,
-    threshold: float,
-    max_weights: int,
-    key: int,
+    x_offsets: Int64, x_ids: Int32, x_values: Float32, columns: int, row_offsets: Int64, rows: Int32, positive: UInt8,
+    *, first: int, last: int, bias: float, loss: int, cost_positive: float, cost_negative: float, tolerance: float,
+    epochs: int, threshold: float, max_weights: int, key: int,
 ) -> tuple[Int64, Int32, Float32, Float32]: ...

@@ -1,33 +1,13 @@
 """Scoring, calibrating and ordering given candidates."""
 
-from ..types import Array, Float32, Int32, Int64
+from ..arrays import Array, Float32, Int32, Int64
 
 def margins(
-    offsets: Int64,
-    features: Int32,
-    weights: Float32,
-    biases: Float32,
-    x_offsets: Int64,
-    x_ids: Int32,
-    x_values: Float32,
-    columns: int,
-    first: int,
-    last: int,
-    labels: Int32,
-    out: Float32,
+    offsets: Int64, features: Int32, weights: Float32, biases: Float32, x_offsets: Int64, x_ids: Int32,
+    x_values: Float32, columns: int, first: int, last: int, labels: Int32, out: Float32,
 ) -> None: ...
 def calibrate(
-    feature: Int32,
-    threshold: Array,
-    left: Int32,
-    right: Int32,
-    value: Float32,
-    first: int,
-    last: int,
-    p: Float32,
-    q: Float32,
-    labels: Int32,
-    frequency: Float32,
-    out: Float32,
+    feature: Int32, threshold: Array, left: Int32, right: Int32, value: Float32, first: int, last: int, p: Float32,
+    q: Float32, labels: Int32, frequency: Float32, out: Float32,
 ) -> None: ...
 def best(labels: Int32, scores: Float32, first: int, last: int, out_labels: Int32, out_scores: Float32) -> None: ...

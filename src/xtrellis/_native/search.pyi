@@ -1,88 +1,35 @@
 """Packing weights, and finding labels in a packed model."""
 
-from ..types import Array, Float32, Int32, Int64, UInt8, UInt32
+from ..arrays import Array, Float32, Int32, Int64, UInt8, UInt32
 
 class Packed:
     def __init__(
-        self,
-        *,
-        offsets: Int64,
-        children: Int32,
-        copies: int,
-        block_offsets: Int64,
-        bucket_offsets: Array,
-        byte_offsets: Array,
-        buckets: Array,
-        bytes: Array,
-        scales: Array,
-        biases: Array,
-        storage: int,
-        bits: int,
-        transform: int,
-        most_copies: int,
+        self, *, offsets: Int64, children: Int32, copies: int, block_offsets: Int64, bucket_offsets: Array,
+        byte_offsets: Array, buckets: Array, bytes: Array, scales: Array, biases: Array, label_ranks: Int32,
+        storage: int, bits: int, transform: int, most_copies: int,
     ) -> None: ...
 
 def batch(
-    packed: Packed,
-    x_offsets: Int64,
-    x_ids: Int32,
-    x_values: Float32,
-    columns: int,
-    first: int,
-    last: int,
-    beam: int,
-    allowed: UInt8,
-    labels: Int32,
-    scores: Float32,
+    packed: Packed, x_offsets: Int64, x_ids: Int32, x_values: Float32, columns: int, first: int, last: int, beam: int,
+    allowed: UInt8, labels: Int32, scores: Float32,
 ) -> None: ...
 def single(
-    packed: Packed, x_ids: Int32, x_values: Float32, beam: int, allowed: UInt8, labels: Int32, scores: Float32
+    packed: Packed, x_ids: Int32, x_values: Float32, beam: int, allowed: UInt8, labels: Int32, scores: Float32,
 ) -> None: ...
 def best_first(
-    packed: Packed,
-    x_offsets: Int64,
-    x_ids: Int32,
-    x_values: Float32,
-    columns: int,
-    first: int,
-    last: int,
-    beam: int,
-    slack: float,
-    allowed: UInt8,
-    labels: Int32,
-    scores: Float32,
+    packed: Packed, x_offsets: Int64, x_ids: Int32, x_values: Float32, columns: int, first: int, last: int, beam: int,
+    slack: float, allowed: UInt8, labels: Int32, scores: Float32,
 ) -> int: ...
 def given(
-    packed: Packed,
-    owner: Int32,
-    node_slot: Int32,
-    label_offsets: Int64,
-    label_slots: Int32,
-    x_offsets: Int64,
-    x_ids: Int32,
-    x_values: Float32,
-    columns: int,
-    first: int,
-    last: int,
-    wanted_offsets: Int64,
-    wanted: Int32,
+    packed: Packed, owner: Int32, node_slot: Int32, label_offsets: Int64, label_slots: Int32, x_offsets: Int64,
+    x_ids: Int32, x_values: Float32, columns: int, first: int, last: int, wanted_offsets: Int64, wanted: Int32,
     scores: Float32,
 ) -> None: ...
 def pack(
-    features: Int32, starts: UInt32, children: UInt8, weights: Float32, *, storage: int, bits: int
+    features: Int32, starts: UInt32, children: UInt8, weights: Float32, *, storage: int, bits: int,
 ) -> tuple[UInt32, UInt8, float]: ...
 def unpack(packed: Packed, block: int) -> tuple[Int32, UInt32, UInt8, Float32]: ...
 def reach(
-    level: Packed,
-    first_node: int,
-    x_offsets: Int64,
-    x_ids: Int32,
-    x_values: Float32,
-    columns: int,
-    first: int,
-    last: int,
-    offsets: Int64,
-    nodes: Int32,
-    scores: Float32,
-    beam: int,
+    level: Packed, first_node: int, x_offsets: Int64, x_ids: Int32, x_values: Float32, columns: int, first: int,
+    last: int, offsets: Int64, nodes: Int32, scores: Float32, beam: int,
 ) -> tuple[Int64, Int32, Float32]: ...

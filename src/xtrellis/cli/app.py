@@ -15,7 +15,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from .. import __version__
-from ..errors import XtrellisError
+from ..core import XtrellisError
 from . import interrupt
 from .demo import demo
 from .evaluate import evaluate
@@ -43,7 +43,7 @@ _UsageError: type[Any] = next(c for c in typer.BadParameter.__mro__ if c.__name_
 
 
 @dataclass
-class Settings:
+class Debugging:
     """What the error handling needs to know of the command line."""
 
     debug: bool = False
@@ -69,11 +69,11 @@ def root(
 
 def run(args: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code; nothing is raised except under `--debug`."""
-    settings = Settings()
+    debugging = Debugging()
     with interrupt.watch() as watcher:
         try:
             code = typer.main.get_command(app).main(
-                None if args is None else list(args), prog_name="xtrellis", standalone_mode=False, obj=settings
+                None if args is None else list(args), prog_name="xtrellis", standalone_mode=False, obj=debugging
             )
             sys.stdout.flush()
         except KeyboardInterrupt:
@@ -83,7 +83,7 @@ def run(args: Sequence[str] | None = None) -> int:
         except BrokenPipeError:
             code = 141
         except Exception as error:
-            if settings.debug:
+            if debugging.debug:
                 raise
             code, line = _judge(error)
             sys.stderr.write(f"error: {line}\n")

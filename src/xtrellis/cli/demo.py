@@ -35,19 +35,17 @@ def demo(
     from ..store import load
     from ..tagger import Tagger
     from ..text import Vectorizer
-    from .evaluate import measure
     from .files import folder_size
-    from .train import summary
 
     with show.listening(quiet) as say, tempfile.TemporaryDirectory(prefix="xtrellis-") as folder:
         with _timed("collected the docstrings of Python, NumPy and SciPy", say):
             pydocs = datasets.load("pydocs")
-        say(summary("pydocs", pydocs.train))
+        say(show.dataset("pydocs", pydocs.train))
         tagger = Tagger(Vectorizer(ngrams=2, threads=threads), make(preset, threads=threads))
         with _timed(f"trained {preset}", say):
-            tagger.fit_dataset(pydocs.train)
+            tagger.fit(pydocs.train)
         with _timed(f"measured on {pydocs.test.n_rows:,} paragraphs it has not seen", say):
-            report = measure(tagger, pydocs.test)
+            report = tagger.evaluate(pydocs.test)
         path = Path(folder) / "pydocs"
         with _timed("saved and loaded again", say):
             tagger.save(path)

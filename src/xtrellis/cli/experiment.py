@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..errors import InputError
+from ..core import InputError
 from . import show
 from .options import Debug, Quiet, Threads
 

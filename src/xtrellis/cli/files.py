@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from scipy.sparse import csr_array
-
-from ..checks import Check, choice, integer, text
-from ..errors import InputError, ParameterError, StoreError, nearest
+from ..core import Check, InputError, ParameterError, StoreError, choice, integer, nearest, text
 
 if TYPE_CHECKING:
     from ..data import Dataset
-    from ..strings import StringTable
     from ..tagger import Tagger
-    from ..types import Csr
 
 MANIFEST = "model.json"
 
@@ -44,11 +37,11 @@ def load_tagger(path: Path, threads: int | None = None, beam: int | None = None)
 
 
 def _load(path: Path) -> Tagger:
-    from .. import store
     from ..model import Model
+    from ..store import load
     from ..tagger import Tagger
 
-    loaded = store.load(path)
+    loaded = load(path)
     if isinstance(loaded, Model):
         return Tagger.of_model(loaded)
     if not isinstance(loaded, Tagger):
@@ -97,7 +90,7 @@ def has_parts(path: Path) -> bool:
 
 def check_target(path: Path) -> None:
     """Refuse a place where a model cannot be written, before an hour of training."""
-    from ..store.swap import target_of
+    from ..store import target_of
 
     target = target_of(path)
     parent = next(p for p in target.parents if p.exists())
@@ -108,42 +101,6 @@ def check_target(path: Path) -> None:
 def folder_size(path: Path) -> int:
     """Bytes of all files below a folder."""
     return sum(p.stat().st_size for p in path.rglob("*") if p.is_file())
-
-
-class Aligned(NamedTuple):
-    """Labels in a model's numbering."""
-
-    Y: Csr
-    excluded: Csr | None
-    unknown: int
-
-
-def align(dataset: Dataset, names: StringTable) -> Aligned:
-    """The labels of `dataset` in the model's numbering, and how many of them the model does not know.
-
-    Files number their labels on their own, so names decide. Labels unknown to the model keep a column of their own
-    after the model's: they are never predicted, but recall must count them. Data without names must already be in the
-    model's numbering.
-    """
-    n, found = len(names), dataset.label_names
-    if found is None:
-        if dataset.Y.nnz and int(dataset.Y.indices.max()) >= n:
-            raise InputError(f"the data has {dataset.n_labels:,} labels without names; the model knows {n:,}")
-        columns, unknown = np.arange(dataset.n_labels), 0
-    elif found == names:
-        return Aligned(dataset.Y, dataset.excluded, 0)
-    else:
-        known = [names.find(name) for name in found]
-        unknown = known.count(None)
-        after = itertools.count(n)
-        columns = np.array([next(after) if new is None else new for new in known], np.int64)
-
-    def renumber(matrix: Csr) -> Csr:
-        out = csr_array((matrix.data, columns[matrix.indices], matrix.indptr), shape=(matrix.shape[0], n + unknown))
-        out.sort_indices()
-        return out
-
-    return Aligned(renumber(dataset.Y), None if dataset.excluded is None else renumber(dataset.excluded), unknown)
 
 
 @contextmanager

@@ -26,8 +26,8 @@ def import_pecos(
     debug: Debug = False,
 ) -> None:
     """Turn a PECOS XR-Linear model into a model of ours that gives the same answers."""
-    from ..data.names import read_names
-    from ..linear.pecos import import_pecos as read_pecos
+    from ..data import read_names
+    from ..interop import import_pecos as read_pecos
     from ..tagger import Tagger
     from .files import check_target, folder_size
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import DataError, InputError
+from ..core import DataError, InputError
 from . import show
 from .options import Debug, Format, Json, Quiet, Read, Threads
 
@@ -70,27 +70,26 @@ def inspect(
 
 def _copies(path: Path, data: Path, source: Any, threads: int | None) -> Any:
     """The places of a model's labels, as the rows of a data file show them."""
-    from dataclasses import replace
-
-    from .files import align, load_tagger
+    from ..data import align
+    from ..experiments import copies_report
+    from ..linear import LinearTree
+    from .files import load_tagger
 
     tagger = load_tagger(path, threads, None)
-    report = getattr(tagger.model, "copies", None)
-    if report is None:
-        raise InputError(f"--copies needs a model with a label tree; this is a {type(tagger.model).__name__}")
-    dataset = source.read(data, "train")
+    if not isinstance(tagger.model, LinearTree):
+        raise InputError(f"--copies needs a LinearTree; this is a {type(tagger.model).__name__}")
+    dataset = align(source.read(data, "train"), tagger.label_names)
     X = dataset.X if tagger.vectorizer is None else tagger.vectorizer.transform(dataset.texts or [])
-    Y = align(dataset, tagger.label_names).Y[:, : len(tagger.label_names)]
-    return report(replace(dataset, Y=Y, label_names=tagger.label_names, excluded=None), X=X)
+    return copies_report(tagger.model, dataset, X=X)
 
 
 def _plot(path: Path, to: Path) -> None:
-    from .. import store
-    from ..neural.curves import plot
+    from ..neural import plot_curves
+    from ..store import load
 
-    model = store.load(path)
+    model = load(path)
     model = getattr(model, "model", model)  # inside a tagger
     curves = getattr(model, "curves", None)
     if not curves:
         raise InputError(f"--plot draws learning curves; a {type(model).__name__} has none")
-    plot(curves, to)
+    plot_curves(curves, to)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from ..errors import InputError
+from ..core import InputError
 from . import show
 from .options import Beam, DataPath, Debug, Format, K, ModelPath, Quiet, Read, Threads
 
 if TYPE_CHECKING:
+    from ..arrays import TopK
     from ..tagger import Tagger
-    from ..types import TopK
 
 SUFFIXES = (".jsonl", ".txt", ".npz")
 
@@ -48,7 +48,7 @@ def predict(
     source = Source(format, read, threads)
     tagger = load_tagger(model, threads, beam)
     with show.listening(quiet) as say:
-        top = tagger.predict_dataset(source.read(data, "test", unlabelled=True), k)
+        top = tagger.predict(source.read(data, "test", unlabelled=True), k)
         if to is None:
             _write_names(sys.stdout, tagger, top)
             return

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InputError
+from ..core import InputError
 from . import show
 from .options import Beam, Debug, Json, K, ModelPath
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..errors import ParameterError
+from ..core import ParameterError
 
 if TYPE_CHECKING:
+    from ..data import TrainingData
     from ..model import Model
-    from ..types import Csr
     from . import show
     from .train import Wanted
 
@@ -32,14 +32,14 @@ class Tradeoff:
             wanted.pairs.append(("index.tradeoff", given))
             wanted.tagger(with_texts=True)  # a wrong number is told before the data is read
 
-    def choose(self, say: show.Say, model: Model, X: Csr, Y: Csr) -> None:
+    def choose(self, say: show.Say, model: Model, data: TrainingData) -> None:
         """Try, show, and set what was chosen: in this model and in those that `wanted` builds later."""
         from rich.table import Table
 
         from ..tuning import choose_tradeoff
 
-        trials = choose_tradeoff(model, X, Y, max_microseconds=self._microseconds, max_depth=self._depth)
-        table = Table("tradeoff", "P@1", "depth@1", "µs a query", "")
+        trials = choose_tradeoff(model, data, max_microseconds=self._microseconds, max_depth=self._depth)
+        table = Table("tradeoff", "P@1", "depth@1", "µs per query", "")
         for trial in trials:
             numbers = (f"{trial.precision:.2f}", f"{trial.depth:.2f}", f"{trial.microseconds:.1f}")
             table.add_row(f"{trial.tradeoff:g}", *numbers, "chosen" if trial.chosen else "")

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import ParameterError
+from ..core import ParameterError
 from . import show
 from .options import DataPath, Debug, Format, Json, Quiet, Read, Threads
 from .tradeoff import Tradeoff
 
 if TYPE_CHECKING:
-    from ..data import Dataset
     from ..model import Model
     from ..tagger import Tagger
-    from ..types import Csr
 
 
 def train(
@@ -84,11 +82,11 @@ def train(
         test = data  # a folder that brings its own test part
     with show.listening(quiet) as say:
         dataset = source.read(data, "train")
-        say(summary(source.name(data, "train"), dataset))
+        say(show.dataset(source.name(data, "train"), dataset))
         known, unseen = dataset, None
         if test is not None:
             unseen = source.read(test, "test")
-            say(summary(source.name(test, "test"), unseen))
+            say(show.dataset(source.name(test, "test"), unseen))
         elif holdout is None or holdout > 0:
             known, unseen = dataset.split(holdout=0.1 if holdout is None else holdout, seed=seed or 0)
             if not known.n_rows or not unseen.n_rows:
@@ -97,21 +95,28 @@ def train(
         tagger = wanted.tagger(with_texts=dataset.texts is not None)
         say(f"training {tagger.model!r}" + (f" on the words of {tagger.vectorizer!r}" if tagger.vectorizer else ""))
         at = checkpoints.open("checkpoint", say)
-        tagger.fit_dataset(
-            known, look=lambda X, Y: _before(say, tagger, chooser, X, Y), label_text=label_text, checkpoint=at
-        )
+        prepared = tagger.prepare(known, label_text=label_text)
+        if tagger.vectorizer is not None:
+            say(f"{prepared.n_features:,} features, {prepared.X.nnz / max(prepared.n_rows, 1):.1f} per row")
+        if chooser.auto:
+            chooser.choose(say, tagger.model, prepared)
+        say(tagger.estimate(prepared))
+        tagger.fit(prepared, checkpoint=at)
+        n_features = prepared.n_features
+        del prepared  # neither it nor the first model shall take memory while a second is trained
         report = measure(tagger, unseen, say=say) if unseen is not None else None
         trained_on = known.n_rows
         if refit and known is not dataset:
             say(f"training again on all {dataset.n_rows:,} rows")
             tagger = wanted.tagger(with_texts=dataset.texts is not None)
-            at = checkpoints.open("refit-checkpoint", say)
-            tagger.fit_dataset(dataset, label_text=label_text, checkpoint=at)
-            trained_on = dataset.n_rows
+            prepared = tagger.prepare(dataset, label_text=label_text)
+            tagger.fit(prepared, checkpoint=checkpoints.open("refit-checkpoint", say))
+            trained_on, n_features = dataset.n_rows, prepared.n_features
         tagger.save(to)
+        checkpoints.discard()
     taken, n_bytes = time.monotonic() - started, folder_size(to)
     if json:
-        what = {"rows": dataset.n_rows, "features": _width(tagger, dataset), "labels": dataset.n_labels}
+        what = {"rows": dataset.n_rows, "features": n_features, "labels": dataset.n_labels}
         held_out = (
             {"rows": unseen.n_rows, "metrics": dict(report)} if unseen is not None and report is not None else None
         )
@@ -164,10 +169,12 @@ class _Checkpoints:
     """Folders beside the target that finished work goes to, so that `--resume` has something to go on from."""
 
     def __init__(self, to: Path, model: Model, resume: bool) -> None:
-        from ..store.swap import target_of
+        from ..model import Resumes
+        from ..store import target_of
 
         self._target, self._resume = target_of(to), resume
-        self._able = model.fit_takes("checkpoint")
+        self._able = isinstance(model, Resumes)
+        self._opened: list[Path] = []
         if resume and not self._able:
             raise ParameterError(
                 f"--resume: {type(model).__name__} cannot go on from a stopped training; start it anew"
@@ -175,38 +182,24 @@ class _Checkpoints:
 
     def open(self, suffix: str, say: show.Say) -> Path | None:
         """The folder for one training: what a stopped one left there is used with --resume and deleted without."""
-        from ..linear import discard_checkpoint
+        from ..store import discard
 
         if not self._able:
             return None
         path = self._target.with_name(f"{self._target.name}.{suffix}")
         if self._resume:
             say(f"going on from {path}" if path.exists() else f"there is no {path} to go on from; starting anew")
-        elif discard_checkpoint(path):
+        elif discard(path):
             say(f"deleted {path} of a training that was stopped (--resume goes on from such)")
+        self._opened.append(path)
         return path
 
+    def discard(self) -> None:
+        """Delete them all: the model is safe."""
+        from ..store import discard
 
-def summary(name: str, dataset: Dataset) -> str:
-    """`train.txt: 12,000 rows, 5,000 labels (4.1 a row), 30,000 features`."""
-    n = max(dataset.n_rows, 1)
-    what = "texts" if dataset.X is None else f"{dataset.n_features:,} features ({dataset.X.nnz / n:.1f} a row)"
-    return f"{name}: {dataset.n_rows:,} rows, {dataset.n_labels:,} labels ({dataset.Y.nnz / n:.1f} a row), {what}"
-
-
-def _before(say: show.Say, tagger: Tagger, chooser: Tradeoff, X: Csr, Y: Csr) -> None:
-    if tagger.vectorizer is not None:
-        say(f"{X.shape[1]:,} features, {X.nnz / max(X.shape[0], 1):.1f} a row")
-    if chooser.auto:
-        chooser.choose(say, tagger.model, X, Y)
-    estimate = getattr(tagger.model, "estimate", None)
-    expected = estimate(X, Y) if estimate is not None else None
-    if expected is not None:
-        say(expected)
-
-
-def _width(tagger: Tagger, dataset: Dataset) -> Any:
-    return len(tagger.vectorizer.feature_names) if tagger.vectorizer is not None else dataset.n_features
+        for path in self._opened:
+            discard(path)
 
 
 def _fate(trained_on: int, n_rows: int, *, measured: bool, refit: bool) -> str:

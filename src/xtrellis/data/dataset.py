@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..arrays import as_features, as_labels, assemble, for_scipy
-from ..checks import integer, number
-from ..errors import InputError
-from ..rng import key
-from ..strings import StringTable
-from ..types import Csr, Int64
-
-UInt64: TypeAlias = NDArray[np.uint64]
+from ..arrays import (
+    Csr,
+    Int64,
+    StringTable,
+    as_features,
+    as_labels,
+    as_texts,
+    assemble,
+    for_scipy,
+    row_numbers,
+    take_rows,
+)
+from ..core import InputError, integer, key, mix_words, number
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,7 +51,7 @@ class Dataset:
         if self.X is not None:
             put("X", for_scipy(as_features(self.X)))
         if self.texts is not None:
-            put("texts", _check_texts(self.texts))
+            put("texts", list(as_texts(self.texts)))
         put("Y", for_scipy(as_labels(self.Y, n_rows=None if self.X is None else self.X.shape[0])))
         if self.texts is not None and len(self.texts) != self.n_rows:
             raise InputError(f"there are {len(self.texts)} texts for {self.n_rows} rows of Y; they must be alike")
@@ -114,27 +118,10 @@ def split_rows(n_rows: int, *, holdout: float = 0.1, seed: int = 0) -> tuple[Int
     """
     number(above=0.0, at_most=1.0)("holdout", holdout)
     integer()("seed", seed)
-    keys = _mix(np.uint64(key(seed, "split")) ^ np.arange(n_rows, dtype=np.uint64))
+    keys = mix_words(np.uint64(key(seed, "split")) ^ np.arange(n_rows, dtype=np.uint64))
     # 53 bits of the key, because those are exact in a double.
     held = (keys >> np.uint64(11)).astype(np.float64) * 2.0**-53 < holdout
     return np.flatnonzero(~held), np.flatnonzero(held)
-
-
-def _mix(x: UInt64) -> UInt64:
-    """`rng.mix` of many words at once."""
-    x = x + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
-def take_rows(matrix: Csr, rows: Int64) -> Csr:
-    """Some rows of a checked csr; keeps int32 indices beside int64 offsets, which scipy's own indexing does not."""
-    lengths = np.diff(matrix.indptr)[rows]
-    indptr = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum(lengths, out=indptr[1:])
-    positions = np.arange(indptr[-1]) + np.repeat(matrix.indptr[rows] - indptr[:-1], lengths)
-    return assemble(matrix.data[positions], matrix.indices[positions], indptr, (len(rows), matrix.shape[1]))
 
 
 def remove_pairs(Y: Csr, pairs: Csr) -> Csr:
@@ -146,11 +133,6 @@ def remove_pairs(Y: Csr, pairs: Csr) -> Csr:
         return Y
     indptr = np.concatenate([[0], np.cumsum(kept)])[Y.indptr]
     return assemble(Y.data[kept], Y.indices[kept], indptr.astype(np.int64), Y.shape)
-
-
-def row_numbers(matrix: Csr) -> Int64:
-    """The row of every stored entry."""
-    return np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
 
 
 def _positions(rows: Any, n: int) -> Int64:
@@ -169,16 +151,6 @@ def _positions(rows: Any, n: int) -> Int64:
         bad = int(chosen.min() if chosen.min() < -n else chosen.max())
         raise InputError(f"row {bad} is outside the {n} rows of the data set")
     return np.where(chosen < 0, chosen + n, chosen).astype(np.int64)
-
-
-def _check_texts(texts: Iterable[str]) -> list[str]:
-    if isinstance(texts, str):
-        raise InputError("texts must be a list of strings; got one string")
-    out = texts if isinstance(texts, list) else list(texts)
-    for i, text in enumerate(out):
-        if not isinstance(text, str):
-            raise InputError(f"texts must be strings; text {i} is {type(text).__name__}")
-    return out
 
 
 def _check_names(names: Iterable[str] | None, expected: int, field_name: str, things: str) -> StringTable | None:

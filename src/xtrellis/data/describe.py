@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..types import Array, Csr
+from ..arrays import Array, Csr
 from .dataset import Dataset
 
 if TYPE_CHECKING:

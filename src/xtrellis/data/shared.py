@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from ..errors import DataError
+from ..core import DataError
 from .dataset import Dataset
-from .io import read
+from .formats import read
 
 
 def find_data_root() -> Path | None:

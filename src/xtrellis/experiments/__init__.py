@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from ..errors import InputError, nearest
+from ..core import InputError, nearest
+from .ablations import AsynchronousSoftmaxTree, RandomOverlap
 from .base import Experiment, Run, run_all, write_page
+from .copies import CopiesReport, copies_report
 from .data import Bench, Prepared
-from .results import Results
+from .results import Results, machine, stamp
+from .rounds import overlap_rounds
 
 # name -> module; imported when asked for, since some need heavy libraries
 EXPERIMENTS: dict[str, str] = {name: name for name in ("disentangle", "elias", "encoders", "glas", "rank", "tradeoff")}
@@ -26,4 +29,7 @@ def experiment(name: str) -> Experiment:
     return found
 
 
-__all__ = ["EXPERIMENTS", "Bench", "Experiment", "Prepared", "Results", "Run", "experiment", "run_all", "write_page"]
+__all__ = [
+    "EXPERIMENTS", "AsynchronousSoftmaxTree", "Bench", "CopiesReport", "Experiment", "Prepared", "RandomOverlap",
+    "Results", "Run", "copies_report", "experiment", "machine", "overlap_rounds", "run_all", "stamp", "write_page",
+]  # fmt: skip

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import progress
-from ..errors import InputError
+from ..core import InputError, progress
 from .data import Bench
 from .figures import Figures
 from .results import Results

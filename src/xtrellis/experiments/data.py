@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..arrays import for_scipy
+from ..arrays import Array, for_scipy
+from ..core import InputError
 from ..data import Dataset, datasets, read, shared
-from ..errors import InputError
 from ..labels import inverse_propensity, label_frequency, propensity_constants
 from ..text import Vectorizer
-from ..types import Array
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from ..labels import entangle, fuse
 from ..linear import LinearTree
 from ..metrics import bootstrap, evaluate, per_row
 from ..model import Model
+from .ablations import RandomOverlap
 from .base import Experiment, Run
 from .data import Bench, Prepared
 from .figures import Figures, table
@@ -24,13 +25,14 @@ SIZES = (2, 4, 6, 8, 10, 12, 16)
 MODES = ("easy", "medium", "hard")
 COPIES = (1, 2, 3, 4, 5, 6)
 LIMIT = 200  # labels in a cluster, as in the preset
+RANDOM = "random copies"
 PRESET = "preset"  # against the same tree without overlap and with whole clusters: `xr-linear`
 VARIANTS: dict[str, dict[str, Any] | None] = {
     "none": None,
     "overlap": {},
     "overlap, best counts": {"merge": "max"},
     "no update": {"update": False},
-    "random copies": {"assign": "random", "max_cluster_size": None},
+    RANDOM: {"max_cluster_size": None},
     "two rounds": {"rounds": 2},
     PRESET: {},
     "interpolated": {"merge": "max"},
@@ -99,7 +101,8 @@ def _models(run: Run, threads: int | None) -> tuple[LinearTree, LinearTree]:
         model = preset("overlap", seed=plain.seed, threads=threads)
         assert isinstance(model, LinearTree)  # what the preset is
         return plain, model
-    return plain, plain.clone().set_params(overlap=None if params is None else Overlap(**params))
+    kind = RandomOverlap if run.get("variant") == RANDOM else Overlap
+    return plain, plain.clone().set_params(overlap=None if params is None else kind(**params))
 
 
 def _cost(plain: LinearTree, model: LinearTree, data: Prepared) -> dict[str, Any]:

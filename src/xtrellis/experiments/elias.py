@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import TopK
 from ..catalog import preset
 from ..model import Model
-from ..neural import Elias
+from ..neural import Elias, n_clusters
 from ..rank import Ensemble, Reranked
-from ..types import TopK
 from .base import Experiment, Run
 from .data import Bench, Prepared
 from .elias_index import index_facts, recall_by_decile
@@ -35,7 +35,7 @@ def plan(data: str, seed: int, small: bool) -> list[Run]:
     runs: list[Run] = [{**common, "model": "first steps" if small else "all steps"}]
     runs += [{**common, "model": name} for name in OTHERS[: SMALL if small else None]]
     if not small and seed == 0:
-        swept = {"shortlist_weight": WEIGHTS, "edges": WIDTHS, "shortlist": SHORTLISTS}
+        swept = {"shortlist_weight": WEIGHTS, "edges_per_cluster": WIDTHS, "shortlist_size": SHORTLISTS}
         runs += [{**common, "model": "stage 2", "factor": f, "value": v} for f, vs in swept.items() for v in vs]
     return runs
 
@@ -49,10 +49,9 @@ def measure(run: Run, bench: Bench) -> list[dict[str, Any]]:
         return [_trained(data, name, preset("elias", stages=s, **seeded)) for s, name in enumerate(STEPS[:SMALL], 1)]
     name = "elias" if run["model"] == "stage 2" else run["model"]
     model = preset(name, **seeded)
-    if run["factor"] == "edges":
-        n_labels = int(data.train.Y.shape[1])
-        clusters = model._n_clusters(n_labels) if isinstance(model, Elias) else 1
-        model.set_params(edges=-(-run["value"] * n_labels // clusters))
+    if run["factor"] == "edges_per_cluster":
+        n_labels = data.train.n_labels
+        model.set_params(edges_per_cluster=-(-run["value"] * n_labels // n_clusters(None, n_labels)))
     elif run["factor"] is not None:
         model.set_params(**{run["factor"]: run["value"]})
     return [_trained(data, run["model"], model, facts=run["factor"] is None)]

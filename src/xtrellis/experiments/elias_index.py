@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import MissingExtraError
+from ..arrays import Array, Int64, TopK
+from ..core import MissingExtraError, generator
 from ..labels import label_frequency
-from ..neural import Elias
-from ..neural.elias_graph import clusters_a_label
-from ..rng import generator
-from ..types import Array, Int64, TopK
+from ..neural import Elias, clusters_a_label
 from .data import Prepared
 from .measure import quality
 

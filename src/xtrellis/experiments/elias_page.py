@@ -79,7 +79,7 @@ def _gains(rows: list[dict[str, Any]]) -> str:
 
 
 def _sweeps(rows: list[dict[str, Any]]) -> str:
-    names = {"shortlist_weight": "λ", "edges": "κ, in labels a cluster has", "shortlist": "K"}
+    names = {"shortlist_weight": "λ", "edges_per_cluster": "κ, in labels a cluster has", "shortlist_size": "K"}
     lines = [
         [f"{names[row['factor']]} = {row['value']}", *(row[metric] for metric in ("P@1", "P@5", "R@10", "R@100"))]
         for row in rows

@@ -14,17 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import TopK, concatenate_features
 from ..catalog import preset
+from ..core import InputError, generator
 from ..data import Dataset
-from ..errors import InputError
-from ..features import concatenate_features
 from ..linear import LinearTree
 from ..model import Model
-from ..neural import Elias, EncoderOvA, TransformerEncoder, XTransformer
-from ..neural.encoder import Inputs
+from ..neural import Elias, EncoderOvA, Inputs, TransformerEncoder, XTransformer
 from ..rank import Ensemble
-from ..rng import generator
-from ..types import TopK
 from .base import Experiment, Run
 from .data import Bench, Prepared
 from .figures import Figures, spread_table
@@ -52,7 +49,7 @@ def measure(run: Run, bench: Bench) -> list[dict[str, Any]]:
         trees = {name: preset(name, **seeded) for name in ("xr-linear", "overlap")}
         X, Y = data.train.X, data.train.Y
         return [_made(data, name, lambda m=tree: m.fit(X, Y), data.test.X) for name, tree in trees.items()]  # type: ignore[misc]
-    how = {"encoder": minilm(), "epochs": EPOCHS[run["model"]], "batch": 32, **seeded}
+    how = {"encoder": minilm(), "epochs": EPOCHS[run["model"]], "batch_size": 32, **seeded}
     if run["model"] == "x-transformer":
         return _xtransformer(data, XTransformer(**how), **seeded)
     deep = EncoderOvA(**how) if run["model"] == "encoder-ova" else Elias(stages=int(run["model"][-1]), **how)

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from ..errors import MissingExtraError
+from ..core import MissingExtraError
 
 
 class Figures:

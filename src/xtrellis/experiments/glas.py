@@ -11,8 +11,7 @@ from statistics import mean
 from typing import Any
 
 from ..catalog import preset
-from ..neural import Glas
-from ..neural.training import Curves
+from ..neural import Curves, Glas
 from .base import Experiment, Run
 from .data import Bench
 from .figures import Figures, spread, table
@@ -23,8 +22,8 @@ METRICS = ("P@1", "P@3", "P@5", "nDCG@3", "nDCG@5", "PSP@1", "PSP@3", "PSP@5")
 FACTORS: dict[str, tuple[Any, ...]] = {
     "regularizer": (None, "spread-out", "gravity", "laplacian"),
     "similarity": ("geometric", "pmi", "jaccard"),
-    "weight": (1.0, 100.0, 1000.0),
-    "input_dropout": (1.0, 0.6),
+    "regularizer_weight": (1.0, 100.0, 1000.0),
+    "input_dropout": (0.0, 0.4),
     "hidden": ("linear",),
     "dim": (64, 128, 512),
     "loss": ("margin", "negative-mining", "softmax"),
@@ -32,7 +31,7 @@ FACTORS: dict[str, tuple[Any, ...]] = {
 }
 SMALL: dict[str, tuple[Any, ...]] = {
     "regularizer": (None, "spread-out", "gravity"),
-    "input_dropout": (1.0,),
+    "input_dropout": (0.0,),
     "hidden": ("linear",),
 }
 TREES = ("xr-linear", "bonsai", "parabel")
@@ -57,7 +56,7 @@ def measure(run: Run, bench: Bench) -> dict[str, Any]:
     data = bench.data(run["data"])
     model = preset(run["model"], seed=run["seed"], threads=bench.threads)
     if run["factor"] == NOTHING:
-        model.set_params(regularizer=None, input_dropout=1.0)
+        model.set_params(regularizer=None, input_dropout=0.0)
     elif run["factor"] is not None:
         model.set_params(**{run["factor"]: run["value"]})
     began = time.perf_counter()
@@ -139,7 +138,7 @@ def _curves(rows: list[dict[str, Any]], figures: Figures, name: str) -> str:
         for axis, (title, factor) in zip(axes, kinds.items(), strict=True):
             found = _of(rows, model="glas", factor=factor)
             curves: Curves = found[0]["curves"] if found else []
-            for what in ("train_p1", "held_out_p1"):
+            for what in ("train_p1", "validation_p1"):
                 points = [(point["epoch"], point[what]) for point in curves if what in point]
                 if points:
                     axis.plot(*zip(*points, strict=True), "o-", markersize=3, label=what.replace("_p1", ""))
@@ -167,7 +166,7 @@ def _claims(rows: list[dict[str, Any]], sets: list[str]) -> str:
         "GLaS better than spread-out": ("regularizer", "spread-out"),
         "GLaS better than gravity": ("regularizer", "gravity"),
         "ReLU better than linear": ("hidden", "linear"),
-        "dropout helps": ("input_dropout", 1.0),
+        "dropout helps": ("input_dropout", 0.0),
     }
     lines = []
     for (claim, (factor, value)), metric in product(claims.items(), ("P@1", "PSP@5")):

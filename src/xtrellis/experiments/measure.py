@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import TopK
 from ..metrics import evaluate
 from ..model import Model
-from ..types import TopK
 from .data import Prepared
 
 METRICS = ("P@1", "P@3", "P@5", "nDCG@5", "R@10", "PSP@1", "PSP@3", "PSP@5")

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from ..arrays import TopK
 from ..catalog import preset
 from ..model import Model
 from ..rank import Ensemble, Reranked
-from ..types import TopK
 from .base import Experiment, Run
 from .data import Bench
 from .figures import Figures, spread_table

@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from ..errors import DataError
+from ..core import DataError
 
 LIBRARIES = ("xtrellis", "numpy", "scipy", "torch")
 

@@ -146,7 +146,7 @@ def _verdict(means: Mapping[str, Mapping[str, float]]) -> str:
 
 
 def _draw(data: str, model: str, rows: list[dict[str, Any]], figures: Figures) -> str:
-    key = f"{data}-{model}"
+    key = f"{data}-{model}".replace("/", "-")
     panels = (("depth@1", "P@1"), ("depth@3", "P@3"), ("latency@1.mean", "P@1"), ("latency@3.mean", "P@3"))
     labels = {"latency@1.mean": "mean µs a query, k=1", "latency@3.mean": "mean µs a query, k=3"}
     with figures.draw(key, columns=2, rows=2, size=(4.2, 3.2)) as axes:

@@ -7,15 +7,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from .. import progress
 from .._native import cluster as native
-from ..checks import integer, number
-from ..config import param
+from ..arrays import Csr, Int32, Int64, spans_of_work
+from ..core import integer, key, number, param, progress, run
 from ..labels import LabelSpace
-from ..parallel import run
-from ..rng import key
-from ..types import Csr, Int32, Int64
 from .base import Index
+from .shape import TreeLevel, balanced_levels, level_depths
 from .tree import LabelTree
 
 
@@ -44,14 +41,16 @@ class BalancedTree(Index):
                 advance(1)
         return nested(members, [cuts[depth] for depth in level_depths(bits, self.arity)], n_labels)
 
+    def expected_levels(self, labels: LabelSpace) -> list[TreeLevel]:
+        """Known but for a label here and there."""
+        return balanced_levels(labels.n_labels, self.arity, self.max_leaf)
+
     def _halve(self, vectors: Csr, members: Int32, cuts: Int64, seed: int, level: int, threads: int) -> Int64:
         """Split every segment of `members` in place; returns where the segments now begin."""
         keys = np.array([key(seed, "split", level, i) for i in range(len(cuts) - 1)], np.uint64)
         objectives = np.zeros(len(keys))
         # Groups of segments with about the same work: labels with many features tend to lie together.
-        work = np.concatenate([[0], np.cumsum(np.diff(vectors.indptr)[members] + 1)])[cuts]
-        inner = np.searchsorted(work, np.linspace(0, work[-1], 8 * threads + 1)[1:-1])
-        edges = np.unique(np.concatenate([[0], inner, [len(keys)]])).tolist()
+        upto = np.concatenate([[0], np.cumsum(np.diff(vectors.indptr)[members] + 1)])[cuts]
 
         def split(group: tuple[int, int]) -> None:
             first, last = group
@@ -61,18 +60,9 @@ class BalancedTree(Index):
                 iterations=self.iterations, tolerance=self.tolerance, objectives=objectives[first:last],
             )  # fmt: skip
 
-        run(split, list(pairwise(edges)), threads=threads)
+        run(split, spans_of_work(upto, 8 * threads), threads=threads)
         halves = cuts[:-1] + (np.diff(cuts) + 1) // 2
         return np.append(np.column_stack([cuts[:-1], halves]).ravel(), cuts[-1])
-
-
-def level_depths(bits: int, arity: int) -> list[int]:
-    """Which of the binary levels become levels of a tree: full arity from the leaves up, what is left at the root.
-
-    Better than even levels on held-out rows (P@3 +0.2, P@5 +0.15), smaller, and a query visits fewer nodes.
-    """
-    a_level = max(1, int(math.log2(arity)))
-    return [0, *range(bits % a_level or a_level, bits + 1, a_level)] if bits else [0]
 
 
 def nested(members: Int32, cuts: list[Int64], n_labels: int) -> LabelTree:

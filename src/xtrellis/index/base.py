@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 
-from ..config import Configured
+from ..core import Configured
 from ..labels import LabelSpace
+from .shape import ARITY, LEAF, TreeLevel, balanced_levels
 from .tree import LabelTree
 
 
 class Index(Configured):
     """Builds a `LabelTree`. Equal parameters, labels and seed give equal trees, whatever the number of threads."""
 
-    def know(self, label_names: Sequence[str] | None) -> None:
-        """Told the labels' names before `build`; None if they have none."""
-
     @abstractmethod
     def build(self, labels: LabelSpace, *, seed: int) -> LabelTree:
         """A tree over all labels."""
+
+    def expected_levels(self, labels: LabelSpace) -> list[TreeLevel]:
+        """The shape of the tree that `build` will make, level by level; a guess unless a builder knows better."""
+        return balanced_levels(labels.n_labels, ARITY, LEAF)
+
+    @property
+    def needs_vectors(self) -> bool:
+        """False for builders that do not look at the labels' vectors, so that those are never made."""
+        return True

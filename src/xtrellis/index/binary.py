@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
-from ..types import Float64, Int32, Int64
+from ..arrays import Float64, Int32, Int64
 from .tree import LabelTree
 
 Bool = NDArray[np.bool_]

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse as sp
-from scipy.optimize import linprog
 
 from .._native import cluster as native
-from ..errors import ParameterError
-from ..types import Int32, Int64
+from ..arrays import Int32, Int64
+from ..core import ParameterError
 
 EXACT = 20_000  # pairs up to which the linear program is solved
 STEPS = 40  # of the prices
@@ -64,6 +63,8 @@ def fit_in(wishes: Wishes, homes: Int32, *, copies: int, limit: int) -> tuple[tu
 
 def exact(wishes: Wishes, copies: int, limit: int) -> Int64:
     """The best pairs, as positions in `wishes`, by linear programming."""
+    from scipy.optimize import linprog  # late: it takes a fifth of a second, and few trainings need it
+
     n, n_labels, K = len(wishes.clusters), wishes.n_labels, wishes.n_clusters
     pairs, labels = np.arange(n), wishes.labels
     # One more unknown a label: it sits "anywhere", worth nothing, so that every label has a place and they all fit.

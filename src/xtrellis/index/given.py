@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import Check, choice, text
-from ..config import param
-from ..errors import DataError, InputError, ParameterError
+from ..core import Check, DataError, InputError, ParameterError, choice, file_path, param
 from ..labels import LabelSpace
 from .base import Index
 from .hierarchy import Edges, grow
+from .shape import TreeLevel, levels_of
 from .tree import LabelTree
 
 MOST = 500_000  # entries of `parents`, which is written into a model's JSON; a larger hierarchy belongs in a file
@@ -54,58 +53,61 @@ class GivenTree(Index):
     to it. Nodes may have any number of children.
     """
 
-    path: str | None = param(text(or_none=True), "a file of lines child<TAB>parent", default=None)
+    path: str | None = param(file_path(or_none=True), "a file of lines child<TAB>parent", default=None)
     parents: Any = param(_Parents(or_none=True), "the hierarchy itself: {child: parent}, or integers", default=None)
     missing: str = param(
         choice("error", "root"), "labels that the hierarchy lacks: an error, or below the root", default="error"
     )
 
-    _names: Sequence[str] | None = None
-
-    def know(self, label_names: Sequence[str] | None) -> None:
-        """The labels' names: from now on labels are found by them, else by their numbers."""
-        self._names = label_names
-
     def build(self, labels: LabelSpace, *, seed: int) -> LabelTree:
         """The same tree for any data and seed."""
-        return grow(self._edges(labels.n_labels), labels.n_labels, root_the_rest=self.missing == "root")
+        return grow(self._edges(labels), labels.n_labels, root_the_rest=self.missing == "root")
 
-    def _edges(self, n_labels: int) -> Edges:
+    def expected_levels(self, labels: LabelSpace) -> list[TreeLevel]:
+        """Of the tree itself: it is quickly made."""
+        return levels_of(self.build(labels, seed=0))
+
+    @property
+    def needs_vectors(self) -> bool:
+        """What labels look like plays no part."""
+        return False
+
+    def _edges(self, labels: LabelSpace) -> Edges:
+        n_labels, names = labels.n_labels, labels.names
         if (self.path is None) == (self.parents is None):
             given = "neither" if self.path is None else "both"
             raise ParameterError(f"GivenTree needs either path, a file, or parents, a hierarchy; got {given}")
         if self.path is not None:
-            return self._resolve(read_edges(Path(self.path)), n_labels)
+            return _resolve(read_edges(Path(self.path)), n_labels, names)
         if isinstance(self.parents, Mapping):
             pairs = ((str(c), "" if p is None else str(p)) for c, p in self.parents.items())
-            return self._resolve(pairs, n_labels)
+            return _resolve(pairs, n_labels, names)
         above = np.asarray(self.parents, np.int64)
         if len(above) < n_labels:
             raise InputError(f"parents must have an entry for each of the {n_labels} labels; got {len(above)}")
-        return Edges(np.arange(len(above)), above, len(above), self._show)
+        return Edges(np.arange(len(above)), above, len(above), lambda label: _show(label, names))
 
-    def _show(self, label: int) -> str:
-        return f"label {label}" if self._names is None else f"label {self._names[label]!r}"
 
-    def _resolve(self, pairs: Iterable[tuple[str, str]], n_labels: int) -> Edges:
-        """Names and numbers as node numbers: labels keep theirs, groups follow."""
-        names = self._names
-        if names is not None and len(names) != n_labels:
-            raise InputError(f"there are {len(names)} label names for {n_labels} labels")
-        ids = {name: i for i, name in enumerate(names if names is not None else map(str, range(n_labels)))}
-        ids[""] = -1
-        child, parent = [], []
-        for below, above in pairs:
-            if not below:
-                raise InputError(f"a hierarchy's child needs a name; the one below {above!r} has none")
-            child.append(ids.setdefault(below, len(ids) - 1))
-            parent.append(ids.setdefault(above, len(ids) - 1))
-        groups = {number: name for name, number in ids.items() if number >= n_labels}
+def _show(label: int, names: Sequence[str] | None) -> str:
+    return f"label {label}" if names is None else f"label {names[label]!r}"
 
-        def show(node: int) -> str:
-            return repr(groups[node]) if node in groups else self._show(node)
 
-        return Edges(np.array(child, np.int64), np.array(parent, np.int64), len(ids) - 1, show)
+def _resolve(pairs: Iterable[tuple[str, str]], n_labels: int, names: Sequence[str] | None) -> Edges:
+    """Names and numbers as node numbers: labels keep theirs, groups follow."""
+    ids = {name: i for i, name in enumerate(names if names is not None else map(str, range(n_labels)))}
+    ids[""] = -1
+    child, parent = [], []
+    for below, above in pairs:
+        if not below:
+            raise InputError(f"a hierarchy's child needs a name; the one below {above!r} has none")
+        child.append(ids.setdefault(below, len(ids) - 1))
+        parent.append(ids.setdefault(above, len(ids) - 1))
+    groups = {number: name for name, number in ids.items() if number >= n_labels}
+
+    def show(node: int) -> str:
+        return repr(groups[node]) if node in groups else _show(node, names)
+
+    return Edges(np.array(child, np.int64), np.array(parent, np.int64), len(ids) - 1, show)
 
 
 def read_edges(path: Path) -> Iterable[tuple[str, str]]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import InputError
-from ..types import Int64
+from ..arrays import Int64
+from ..core import InputError
 from .tree import LabelTree
 
 

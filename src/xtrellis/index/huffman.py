@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..checks import choice
-from ..config import param
+from ..arrays import Float64
+from ..core import choice, param
 from ..labels import FREQUENCIES, LabelSpace
-from ..types import Float64
+from .frequency import FrequencyIndex
+from .shape import TreeLevel, levels_of
 from .tree import LabelTree
-from .weighed import WeighedIndex
 
 
-class HuffmanTree(WeighedIndex):
+class HuffmanTree(FrequencyIndex):
     """Every node has two children, every label a place of its own: the more frequent, the nearer to the root.
 
     Labels without rows lie deepest, as evenly as they can. What labels look like plays no part.
@@ -25,6 +25,15 @@ class HuffmanTree(WeighedIndex):
     def build(self, labels: LabelSpace, *, seed: int) -> LabelTree:
         """The same tree for any seed."""
         return huffman(self._frequency(labels, self.frequency))
+
+    def expected_levels(self, labels: LabelSpace) -> list[TreeLevel]:
+        """Of the tree itself: it is quickly made."""
+        return levels_of(self.build(labels, seed=0))
+
+    @property
+    def needs_vectors(self) -> bool:
+        """What labels look like plays no part."""
+        return False
 
 
 def huffman(frequency: Float64) -> LabelTree:

@@ -9,29 +9,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
-from .. import progress
 from .._native import cluster as native
-from ..arrays import assemble
-from ..checks import choice, integer, number
-from ..config import param
+from ..arrays import Float64, Int32, Int64, assemble, ranges, spans_of_work
+from ..core import choice, integer, key, number, param, progress, run
 from ..labels import FREQUENCIES, LabelSpace
-from ..parallel import run
-from ..rng import key
-from ..types import Float64, Int32, Int64
 from .balanced import BalancedTree
 from .binary import Binary
+from .frequency import FrequencyIndex
+from .shape import TreeLevel, balanced_levels
 from .tree import LabelTree
-from .weighed import WeighedIndex
 
 ROUTES = ("weighted", "direct")
 NO_VECTORS = assemble(np.zeros(0, np.float32), np.zeros(0, np.int32), np.zeros(1, np.int64), (0, 1))
 
 
-class InterpolatedTree(WeighedIndex):
+class InterpolatedTree(FrequencyIndex):
     """Frequent labels lie nearer to the root, as far as similar ones can stay together; leaves lie at different depths.
 
     `tradeoff` says how much frequencies count: 0 builds the same tree as `BalancedTree`, 1 makes both halves of a split
@@ -78,6 +73,15 @@ class InterpolatedTree(WeighedIndex):
                 tree.split(open_sets, self._split(labels, tree.members, begins, ends, weights, keys))
         return tree.join(self.arity, weights.plain)
 
+    def expected_levels(self, labels: LabelSpace) -> list[TreeLevel]:
+        """As if it were balanced."""
+        return balanced_levels(labels.n_labels, self.arity, self.max_leaf)
+
+    @property
+    def needs_vectors(self) -> bool:
+        """Fano's code looks at frequencies alone."""
+        return not math.isinf(self.tradeoff)
+
     def _weights(self, labels: LabelSpace) -> _Weights:
         share = 2.0 if math.isinf(self.tradeoff) else 2 * self.tradeoff / (1 + self.tradeoff)  # λ
         plain = self._frequency(labels, "all")
@@ -105,8 +109,6 @@ class InterpolatedTree(WeighedIndex):
         lengths = np.diff(vectors.indptr) if weights.similarity > 0 else np.zeros(labels.n_labels, np.int64)
         upto = np.concatenate([[0], np.cumsum(lengths[members] + 1)])
         work = np.concatenate([[0], np.cumsum(upto[ends] - upto[begins])])
-        inner = np.searchsorted(work, np.linspace(0, work[-1], 8 * threads + 1)[1:-1])
-        edges = np.unique(np.concatenate([[0], inner, [n]])).tolist()
 
         def split(group: tuple[int, int]) -> None:
             part = slice(*group)
@@ -118,7 +120,7 @@ class InterpolatedTree(WeighedIndex):
                 lefts=lefts[part], objectives=objectives[part], borders=borders[part], alphas=alphas[part],
             )  # fmt: skip
 
-        run(split, list(pairwise(edges)), threads=threads)
+        run(split, spans_of_work(work, 8 * threads), threads=threads)
         return lefts
 
 
@@ -140,7 +142,7 @@ class _Weights:
         """For labels in the sets members[begins[s] : ends[s]]."""
         sizes = ends - begins
         starts = np.cumsum(sizes) - sizes
-        ids = members[np.arange(sizes.sum()) + np.repeat(begins - starts, sizes)]
+        ids = members[ranges(begins, sizes)]
 
         def within(values: Float64) -> Float64:
             """Normalised in each set; 0 where a set has nothing."""

@@ -6,15 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import progress
 from .._native import cluster as native
-from ..checks import integer, number
-from ..config import param
+from ..arrays import Csr, Int32
+from ..core import integer, key, number, param, progress, run, spans
 from ..labels import LabelSpace
-from ..parallel import run, spans
-from ..rng import key
-from ..types import Csr, Int32
 from .base import Index
+from .shape import TreeLevel, unbalanced_levels
 from .tree import LabelTree
 
 # Multiply-adds a round from which the members of one set are shared between threads; below, whole sets are.
@@ -67,6 +64,10 @@ class KMeansTree(Index):
                             open_sets.append(_Set(len(parents), piece))
                             parents.append(parent.node)
         return LabelTree.from_parents(parents, np.concatenate(placed), np.concatenate(owners), labels.n_labels)
+
+    def expected_levels(self, labels: LabelSpace) -> list[TreeLevel]:
+        """About: clusters of a split have very different sizes."""
+        return unbalanced_levels(labels.n_labels, self.k, self.depth, self.max_leaf)
 
     def _split_all(self, labels: LabelSpace, sets: list[_Set], seed: int) -> list[Int32]:
         """The cluster of every member of every set; a set that is large is shared between threads."""

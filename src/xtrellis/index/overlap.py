@@ -9,23 +9,35 @@ partition.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .._native import cluster as native
-from ..checks import choice, flag, integer, number
-from ..config import Configured, param
-from ..labels.space import transpose
-from ..parallel import run, spans, thread_count
-from ..rng import generator
-from ..types import Csr, Float32, Int32, Int64
+from ..arrays import Csr, Float32, Int32, Int64, join_parts, transpose
+from ..core import Configured, choice, flag, integer, param, run, spans, thread_count
 from .capacity import Wishes, fit_in
 from .tree import LabelTree
 
 MERGES = ("mean", "max")
 CANDIDATES = 64  # clusters of a label that are looked at when clusters may be full
+USUAL = 1.5  # times the mean size: as large as a cluster may become by itself
+
+
+class _ClusterSize(integer):
+    """A number of labels, or "auto"."""
+
+    def __init__(self) -> None:
+        super().__init__(at_least=1, at_most=2**31 - 1, or_none=True)
+        self.requirement = f"{self.requirement}, 'auto'"
+
+    def holds(self, value: Any) -> bool:
+        return value == "auto" if isinstance(value, str) else super().holds(value)
+
+    def read(self, text: str) -> Any:
+        return text if text == "auto" else super().read(text)
 
 
 class Overlap(Configured):
@@ -36,21 +48,38 @@ class Overlap(Configured):
         integer(at_least=1), "times that labels are placed anew; stops when it gains nothing", default=1
     )
     merge: str = param(choice(*MERGES), "what a label scores that search finds in several clusters", default="mean")
-    max_cluster_size: int | None = param(
-        integer(at_least=1, or_none=True), "labels in a cluster at most; None for no limit", default=None
-    )
-    assign: str = param(
-        choice("matcher", "random"),
-        "who chooses the clusters: what search reaches, or chance (to compare)",
-        default="matcher",
+    max_cluster_size: int | str | None = param(
+        _ClusterSize(),
+        "labels in a cluster at most; 'auto': one and a half times what it would be if all were alike, None: no limit",
+        default="auto",
     )
     update: bool = param(flag(), "train the classifiers above the clusters again for the new clusters", default=True)
     beam: int = param(integer(at_least=1), "clusters a row is led to when they are counted", default=10)
-    held_out: float = param(
-        number(at_least=0, at_most=0.9),
-        "share of rows to measure the precision of every round on first, by trainings without them; 0 for none",
-        default=0.0,
-    )
+
+    def limit(self, now: Placing) -> int | None:
+        """Labels in a cluster at most; by itself never less than the largest cluster has already."""
+        if self.max_cluster_size == "auto":
+            usual = min(self.copies, now.n_clusters) * (len(now.offsets) - 1) / now.n_clusters
+            return max(math.ceil(USUAL * usual), int(now.sizes.max()))
+        return None if self.max_cluster_size is None else int(self.max_cluster_size)
+
+    def place(
+        self, Y: Csr, matches: Matches, now: Placing, *, seed: int, threads: int | None = None
+    ) -> tuple[Placing, float]:
+        """The new places of all labels, and how far they may be from the best (with a limit of sizes; else 0)."""
+        limit = self.limit(now)
+        most = self.copies if limit is None else max(CANDIDATES, self.copies)
+        offsets, clusters, counts = best_clusters(Y, matches, now, most, threads=threads)
+        n_labels = len(offsets) - 1
+        if limit is not None:
+            wishes = Wishes(offsets, clusters, counts, matches.n_clusters)
+            chosen, gap = fit_in(wishes, now.clusters[now.offsets[:-1]], copies=self.copies, limit=limit)
+            return Placing.of_pairs(*chosen, n_labels, matches.n_clusters), gap
+        lost = np.flatnonzero(np.diff(offsets) == 0)  # nobody asks for them: they stay
+        stay = np.isin(now.labels, lost)
+        labels = np.concatenate([np.repeat(np.arange(n_labels), np.diff(offsets)), now.labels[stay]])
+        clusters = np.concatenate([clusters, now.clusters[stay]])
+        return Placing.of_pairs(labels, clusters, n_labels, matches.n_clusters), 0.0
 
 
 @dataclass(frozen=True)
@@ -92,7 +121,7 @@ class Placing:
 
 
 @dataclass(frozen=True)
-class Round:
+class OverlapRound:
     """What one placing did: shares of true pairs that search could find, and the clusters it left."""
 
     covered_before: float
@@ -125,26 +154,6 @@ def placing_of(tree: LabelTree) -> Placing:
     return Placing.of_pairs(labels, np.searchsorted(leaves, tree.owner[slots]), tree.n_labels, len(leaves))
 
 
-def place(
-    Y: Csr, matches: Matches, now: Placing, overlap: Overlap, *, seed: int, threads: int | None = None
-) -> tuple[Placing, float]:
-    """The new places of all labels, and how far they may be from the best (with `max_cluster_size`; else 0)."""
-    if overlap.assign == "random":
-        return _random(now, overlap, seed), 0.0
-    limit = overlap.max_cluster_size
-    most = overlap.copies if limit is None else max(CANDIDATES, overlap.copies)
-    offsets, clusters, counts = best_clusters(Y, matches, now, most, threads=threads)
-    n_labels = len(offsets) - 1
-    if limit is not None:
-        wishes = Wishes(offsets, clusters, counts, matches.n_clusters)
-        chosen, gap = fit_in(wishes, now.clusters[now.offsets[:-1]], copies=overlap.copies, limit=limit)
-        return Placing.of_pairs(*chosen, n_labels, matches.n_clusters), gap
-    lost = np.flatnonzero(np.diff(offsets) == 0)  # nobody asks for them: they stay
-    stay = np.isin(now.labels, lost)
-    labels = np.concatenate([np.repeat(np.arange(n_labels), np.diff(offsets)), now.labels[stay]])
-    return Placing.of_pairs(labels, np.concatenate([clusters, now.clusters[stay]]), n_labels, matches.n_clusters), 0.0
-
-
 def best_clusters(
     Y: Csr, matches: Matches, now: Placing, most: int, *, threads: int | None = None
 ) -> tuple[Int64, Int32, Int32]:
@@ -158,10 +167,8 @@ def best_clusters(
             now.offsets, now.clusters, *span, most,
         )  # fmt: skip
 
-    parts = run(part, spans(n_labels, 4 * workers, at_least=256), threads=workers)
-    shift = np.cumsum([0, *(p[0][-1] for p in parts)])
-    offsets = np.concatenate([[0], *(p[0][1:] + s for p, s in zip(parts, shift, strict=False))]).astype(np.int64)
-    return offsets, np.concatenate([p[1] for p in parts]), np.concatenate([p[2] for p in parts])
+    offsets, clusters, counts = join_parts(run(part, spans(n_labels, 4 * workers, at_least=256), threads=workers))
+    return offsets, clusters, counts
 
 
 def coverage(Y: Csr, matches: Matches, placing: Placing) -> float:
@@ -171,21 +178,6 @@ def coverage(Y: Csr, matches: Matches, placing: Placing) -> float:
         placing.offsets, placing.clusters, 0, int(Y.shape[0]),
     )  # fmt: skip
     return found / max(1, int(Y.nnz))
-
-
-def _random(now: Placing, overlap: Overlap, seed: int) -> Placing:
-    """Every label stays and gets further clusters by chance, all different (the paper's baseline, A.8)."""
-    n_labels, n_clusters = len(now.offsets) - 1, now.n_clusters
-    more = min(overlap.copies, n_clusters) - 1
-    home = now.clusters[now.offsets[:-1]].astype(np.int64)
-    dice = generator(seed, "random copies")
-    # Distinct and never home: a random start and random steps around the ring of clusters would clump, so draw ranks.
-    extra = [np.empty(0, np.int64)]
-    for label in range(n_labels if more else 0):
-        others = dice.choice(n_clusters - 1, size=more, replace=False)
-        extra.append(others + (others >= home[label]))
-    labels = np.concatenate([np.arange(n_labels), np.repeat(np.arange(n_labels), more)])
-    return Placing.of_pairs(labels, np.concatenate([home, *extra]), n_labels, n_clusters)
 
 
 def replanted(tree: LabelTree, placing: Placing, *, keep_all: bool = False) -> LabelTree:

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, StoreError
+from ..arrays import Int32, Int64, ranges
+from ..core import InputError, StoreError
 from ..store import State, Storable
-from ..types import Int32, Int64
 
 
 class LabelTree(Storable):
@@ -53,8 +53,7 @@ class LabelTree(Storable):
             number[level] = np.arange(placed, placed + len(level))
             placed += len(level)
             counts = begin[level + 1] - begin[level]
-            inside = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-            level = by_parent[np.repeat(begin[level], counts) + inside]
+            level = by_parent[ranges(begin[level], counts)]
         if placed != n_nodes:
             raise InputError(
                 f"{n_nodes - placed} of {n_nodes} nodes do not hang below the root: their parents form a ring"
@@ -167,6 +166,16 @@ class LabelTree(Storable):
             raise InputError("frequency must be finite, not negative, and above zero for some label")
         weights = weights / weights.max()
         return float(weights @ self.label_depths / weights.sum())
+
+    def labels_below(self, node: int) -> Int64:
+        """Every label below a node, once. Numbers are breadth-first, so each level below it is one stretch of nodes."""
+        found, first, last = [], node, node + 1
+        while first < last:
+            children = self.children[self.offsets[first] : self.offsets[last]]
+            nodes = children[children >= 0]
+            found.append(~children[children < 0])
+            first, last = (int(nodes[0]), int(nodes[-1]) + 1) if len(nodes) else (0, 0)
+        return np.unique(np.concatenate(found)).astype(np.int64)
 
     def levels(self) -> list[Int32]:
         """Node numbers by depth."""

@@ -9,13 +9,9 @@ from itertools import pairwise
 import numpy as np
 
 from .._native import cluster as native
-from ..arrays import as_features, as_labels, assemble
-from ..checks import choice, integer
-from ..data.dataset import Dataset
-from ..errors import InputError
-from ..rng import generator, key
-from ..strings import StringTable
-from ..types import Csr, Int64
+from ..arrays import Csr, Int64, StringTable, row_numbers
+from ..core import InputError, choice, generator, integer, key
+from ..data import Dataset, TrainingData, labels_from_pairs
 from .space import LabelSpace
 
 MODES = ("easy", "medium", "hard")
@@ -41,7 +37,7 @@ def entangle(dataset: Dataset, k: int = 8, *, mode: str = "medium", seed: int = 
     if mode == "hard":
         order = dice.permutation(L)
     else:
-        labels = LabelSpace(as_features(dataset.X), as_labels(dataset.Y), normalize_rows=True)
+        labels = LabelSpace(TrainingData.of(dataset.X, dataset.Y), normalize_rows=True)
         order, cuts = _by_likeness(labels, max(1, k // 4) if mode == "easy" else WIDE * k, seed)
         if mode == "medium":
             for begin, end in pairwise(cuts.tolist()):
@@ -65,13 +61,7 @@ def fuse(dataset: Dataset, fused: Int64) -> Dataset:
         names = StringTable.of([" + ".join(part) for part in parts])
 
     def turn(matrix: Csr) -> Csr:
-        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-        pairs = np.unique(np.column_stack([rows, fused[matrix.indices]]), axis=0)
-        indptr = np.searchsorted(pairs[:, 0], np.arange(matrix.shape[0] + 1)).astype(np.int64)
-
-        return assemble(
-            np.ones(len(pairs), np.float32), pairs[:, 1].astype(np.int32), indptr, (matrix.shape[0], n_fused)
-        )
+        return labels_from_pairs(row_numbers(matrix), fused[matrix.indices], (matrix.shape[0], n_fused))
 
     excluded = None if dataset.excluded is None else turn(dataset.excluded)
     return replace(dataset, Y=turn(dataset.Y), label_names=names, excluded=excluded)

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._native import labels as native
-from ..arrays import as_labels
-from ..checks import choice, number
-from ..errors import InputError
-from ..types import Csr, Float64, Int64
+from ..arrays import Csr, Float64, Int64, as_labels, transpose
+from ..core import InputError, choice, number
 
 # How a row shares its weight between its labels, as `code_frequency` has them.
 FREQUENCIES = ("all", "marginal", "greedy", "soft")
@@ -91,8 +89,6 @@ def _marginal(Y: Csr, weights: Float64, frequency: Float64) -> Float64:
 
 
 def _greedy(Y: Csr, weights: Float64, frequency: Float64) -> Float64:
-    from .space import transpose
-
     rows = transpose(Y)
     served = np.zeros(len(frequency))
     native.greedy_cover(Y.indptr, Y.indices, rows.indptr, rows.indices, weights, frequency.copy(), served)

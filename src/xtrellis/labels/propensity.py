@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import number
-from ..errors import InputError
+from ..core import InputError, number
 
 DEFAULT = (0.55, 1.5)
 # Name without case and punctuation -> (A, B). A data set with label features ("LF-") keeps its parent's constants.

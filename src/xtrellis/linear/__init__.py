@@ -1,24 +1,12 @@
 """Sparse linear classifiers over label trees."""
 
-from .checkpoint import discard as discard_checkpoint
-from .copies import CopiesReport, copies_report
-from .estimate import Estimate
-from .explanation import Explanation, Opinion, Path, Push, Step
+from .blocks import MAX_BLOCK, PlainBlock
 from .model import LinearTree
-from .packed import PackedTree
-from .pecos import import_pecos
+from .packed import TRANSFORMS, PackedTree
+from .search import EVERYTHING, open_slots, score_given
+from .train import LOSSES
 
 __all__ = [
-    "CopiesReport",
-    "Estimate",
-    "Explanation",
-    "LinearTree",
-    "Opinion",
-    "PackedTree",
-    "Path",
-    "Push",
-    "Step",
-    "copies_report",
-    "discard_checkpoint",
-    "import_pecos",
-]
+    "EVERYTHING", "LOSSES", "MAX_BLOCK", "TRANSFORMS", "LinearTree", "PackedTree", "PlainBlock", "open_slots",
+    "score_given",
+]  # fmt: skip

@@ -14,21 +14,13 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..arrays import as_features, assemble
-from ..checks import integer
-from ..errors import InputError
-from ..index import LabelTree
-from ..types import Csr, Int64
-from .explanation import Explanation, Path, Push, Step
+from ..arrays import Csr, Float64, Int64, as_row, assemble, ranges
+from ..explain import TYPICAL, Explanation, Path, Push, Step, log_score, strongest
+from .blocks import MAX_BLOCK
 from .packed import FAINT, PackedTree
 from .search import score_tree
-from .segments import MAX_BLOCK
-
-Float64 = NDArray[np.float64]
-TYPICAL = 5  # labels that tell what a cluster is about
 
 
 def explain(
@@ -67,7 +59,7 @@ def _explain(
         beam=beam,
         search=search,
         score=float(scores[label]),
-        rank=_rank(scores, label, found) if found[label] else None,
+        rank=_rank(scores, label, found, trees[0]) if found[label] else None,
         n_found=int(found.sum()),
         paths=tuple(paths),
         merge=trees[0].merge,
@@ -84,26 +76,6 @@ def _filled(tree: PackedTree, walk: Walk, row: Csr, found: NDArray[np.bool_]) ->
     return scores
 
 
-def as_row(x: Any, *, n_features: int | None) -> Csr:
-    """One row, however it comes: 1×d or of one dimension, sparse or dense; None: of any number of features."""
-    if isinstance(x, (list, tuple)) and not any(isinstance(entry, (list, tuple, np.ndarray)) for entry in x):
-        x = [x]
-    if (sp.issparse(x) or isinstance(x, np.ndarray)) and x.ndim == 1:
-        x = x.reshape(1, -1)
-    row = as_features(x, n_features=n_features, name="x")
-    if row.shape[0] != 1:
-        raise InputError(f"x must be one row; got {row.shape[0]}")
-    return row
-
-
-def asked_about(label: Any, label_counts: Any, n_labels: int) -> tuple[int, Int64 | None]:
-    """The number of a label and the labels' frequencies (or None), as `explain` of every model wants them."""
-    integer(at_least=0, at_most=n_labels - 1)("label", label)
-    if label_counts is not None and np.shape(label_counts) != (n_labels,):
-        raise InputError(f"label_counts must be {n_labels} numbers; got shape {np.shape(label_counts)}")
-    return int(label), None if label_counts is None else np.asarray(label_counts)
-
-
 # ── the sums ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -115,8 +87,7 @@ def entries(tree: PackedTree, block: int, row: Csr) -> tuple[Int64, Int64, Float
     met = met[features[at[met]] == row.indices[met]]
     begin = starts[at[met]].astype(np.int64)
     counts = starts[at[met] + 1].astype(np.int64) - begin
-    inside = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    where = np.repeat(begin, counts) + inside
+    where = ranges(begin, counts)
     return np.repeat(met, counts), children[where].astype(np.int64), weights[where].astype(np.float64)
 
 
@@ -130,14 +101,6 @@ def margins(tree: PackedTree, node: int, row: Csr) -> Float64:
         part = out[i * MAX_BLOCK : (i + 1) * MAX_BLOCK]
         part += np.bincount(children, values[places] * weights, minlength=MAX_BLOCK)[: len(part)]
     return out
-
-
-def log_score(transform: str, margin: Float64) -> Float64:
-    """The logarithm of a score, as search computes it."""
-    if transform == "sigmoid":
-        return cast(Float64, -np.logaddexp(0.0, -margin))
-    gap = np.maximum(0.0, 1.0 - np.nan_to_num(margin, nan=-np.inf, posinf=np.inf, neginf=-np.inf))
-    return cast(Float64, -(gap**3) if transform == "l3-hinge" else -(gap**2))
 
 
 def merged(tree: PackedTree, labels: NDArray[Any], logs: Float64) -> Float64:
@@ -193,9 +156,10 @@ class Walk:
         return cls(ranks, frozenset(kept), merged(tree, labels, totals))
 
 
-def _rank(scores: Float64, label: int, found: NDArray[np.bool_]) -> int:
-    """1 for the best; ties go to the smaller label."""
-    better = (scores > scores[label]) | ((scores == scores[label]) & (np.arange(len(scores)) < label))
+def _rank(scores: Float64, label: int, found: NDArray[np.bool_], tree: PackedTree) -> int:
+    """1 for the best; ties are ordered as search orders them."""
+    order = tree.label_ranks if len(tree.label_ranks) else np.arange(len(scores))
+    better = (scores > scores[label]) | ((scores == scores[label]) & (order < order[label]))
     return 1 + int((better & found).sum())
 
 
@@ -220,9 +184,9 @@ def _path(number: int, tree: PackedTree, walk: Walk, row: Csr, slot: int, label_
         looked = parent in walk.kept
         if child < 0:
             node, below, kept = None, np.array([label]), looked
-            place = _place_of_label(walk.labels, label, so_far)
+            place = _place_of_label(walk.labels, label, so_far, tree)
         else:
-            node, below, kept = child, labels_below(shape, child), child in walk.kept
+            node, below, kept = child, shape.labels_below(child), child in walk.kept
             place = walk.ranks.get(child, (0, 0))
         rank, rivals = place if looked else (None, 0)
         steps.append(
@@ -243,36 +207,21 @@ def _path(number: int, tree: PackedTree, walk: Walk, row: Csr, slot: int, label_
     return Path(number, tuple(steps))
 
 
-def _place_of_label(found: Float64, label: int, log_score: float) -> tuple[int, int]:
+def _place_of_label(found: Float64, label: int, log_score: float, tree: PackedTree) -> tuple[int, int]:
     """(rank, how many are ranked) of a label that gets this score among the labels that search found."""
     scores = found.copy()
     scores[label] = log_score
     ranked = np.isfinite(scores)
     ranked[label] = True
-    return _rank(scores, label, ranked), int(ranked.sum())
+    return _rank(scores, label, ranked, tree), int(ranked.sum())
 
 
 def _pushes(tree: PackedTree, node: int, child: int, row: Csr) -> tuple[Push, ...]:
     """What each feature of the row adds to one child's margin, strongest first."""
     places, children, weights = entries(tree, int(tree.blocks[node]) + child // MAX_BLOCK, row)
     mine = children == child % MAX_BLOCK
-    places, weights = places[mine], weights[mine]
-    values = row.data[places].astype(np.float64)
-    contributions = values * weights
-    order = np.lexsort((row.indices[places], -np.abs(contributions)))
-    columns = (row.indices[places], values, weights, contributions)
-    return tuple(Push(*push) for push in zip(*(column[order].tolist() for column in columns), strict=True))
-
-
-def labels_below(tree: LabelTree, node: int) -> Int64:
-    """Every label below a node, once. Numbers are breadth-first, so each level below it is one stretch of nodes."""
-    found, first, last = [], node, node + 1
-    while first < last:
-        children = tree.children[tree.offsets[first] : tree.offsets[last]]
-        nodes = children[children >= 0]
-        found.append(~children[children < 0])
-        first, last = (int(nodes[0]), int(nodes[-1]) + 1) if len(nodes) else (0, 0)
-    return np.unique(np.concatenate(found)).astype(np.int64)
+    values = row.data[places[mine]].astype(np.float64)
+    return strongest(row.indices[places[mine]], values, values * weights[mine])
 
 
 def _typical(tree: PackedTree, labels: Int64, label_counts: Int64 | None) -> tuple[int, ...]:

@@ -13,35 +13,27 @@ from typing import Any
 import numpy as np
 
 from .._native import search as native
-from ..errors import StoreError
+from ..arrays import Array, Float32, Int32, Int64
+from ..core import StoreError, run
 from ..index import LabelTree
-from ..parallel import run
-from ..store import State, Storable
-from ..types import Array, Float32, Int32, Int64, UInt8, UInt32
-from .segments import DTYPES, IN_MEMORY, MAX_BLOCK, PADDING, Room, Segment, check_weights, key_bits
+from ..store import IN_MEMORY, Scratch, State, Storable
+from .blocks import STORAGES, PlainBlock, block_offsets, key_bits, pack_block
+from .segments import DTYPES, PADDING, Segment, check_weights
 
-TRANSFORMS = {"l2-hinge": 0, "l3-hinge": 1, "sigmoid": 2}
-STORAGES = {"float32": 0, "float16": 1, "int8": 2}
-MERGES = {"max": 1, "mean": 2}  # what a label scores that search finds in several places
+TRANSFORMS: dict[str, int] = {"l2-hinge": 0, "l3-hinge": 1, "sigmoid": 2}
+MERGES: dict[str, int] = {"max": 1, "mean": 2}  # what a label scores that search finds in several places
 
 # Places of a label that score less than this share of its best one do not count in a mean (native/search/answer.hpp).
 FAINT = 1 / 2
+BY_ID: Int32 = np.zeros(0, np.int32)  # no ranks: labels of equal scores are ordered by their ids
 LAYOUT = 2  # of the bytes in a block (native/search/model.hpp); a model with another one would give wrong answers
 
-# A block in plain form: features ascending, where each one's entries begin (and one end), children, weights.
-PlainBlock = tuple[Int32, UInt32, UInt8, Float32]
 
-
-def block_offsets(tree: LabelTree) -> Int64:
-    """Where the blocks of each node begin: a node has one for every 256 children."""
-    counts = (np.diff(tree.offsets) + MAX_BLOCK - 1) // MAX_BLOCK
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-
-
-def pack_block(block: PlainBlock, storage: str, bits: int) -> list[Array]:
-    """The content of a packed block, all but the biases."""
-    buckets, content, scale = native.pack(*block, storage=STORAGES[storage], bits=bits)
-    return [buckets, content, np.array([scale], np.float32)]
+def ranks_by_frequency(label_counts: Int64) -> Int32:
+    """0 for the most frequent label; of equally frequent ones, the smaller id comes first."""
+    ranks = np.empty(len(label_counts), np.int32)
+    ranks[np.argsort(-label_counts, kind="stable")] = np.arange(len(ranks), dtype=np.int32)
+    return ranks
 
 
 class PackedTree(Storable):
@@ -56,8 +48,9 @@ class PackedTree(Storable):
         transform: str,
         storage: str,
         merge: str = "max",
+        label_ranks: Int32 = BY_ID,
     ) -> None:
-        self.tree, self.arrays, self.n_features = tree, arrays, n_features
+        self.tree, self.arrays, self.n_features, self.label_ranks = tree, arrays, n_features, label_ranks
         self.transform, self.storage, self.merge = transform, storage, merge
         self.bits = key_bits(n_features)
         self.blocks = block_offsets(tree)
@@ -71,6 +64,7 @@ class PackedTree(Storable):
             transform=TRANSFORMS[transform],
             copies=MERGES[merge] if tree.has_copies else 0,
             most_copies=int(np.diff(tree.label_slots[0]).max()) if tree.has_copies else 1,
+            label_ranks=label_ranks,
             **{name: arrays[name] for name in DTYPES},
         )
 
@@ -85,6 +79,7 @@ class PackedTree(Storable):
         transform: str = "l3-hinge",
         storage: str = "float32",
         merge: str = "max",
+        label_ranks: Int32 = BY_ID,
         threads: int | None = None,
     ) -> PackedTree:
         """Pack plain blocks, given in the order of the nodes; `biases` has one a slot."""
@@ -97,7 +92,9 @@ class PackedTree(Storable):
         for i, content in enumerate(packed):  # all slots' biases are known already: the first block brings them
             content.append(biases if i == 0 else biases[:0])
         segments = [Segment.of_blocks(0, tree.n_nodes, packed)]
-        return cls.join(tree, segments, n_features, transform=transform, storage=storage, merge=merge)
+        return cls.join(
+            tree, segments, n_features, transform=transform, storage=storage, merge=merge, label_ranks=label_ranks
+        )
 
     @classmethod
     def join(
@@ -109,11 +106,12 @@ class PackedTree(Storable):
         transform: str,
         storage: str,
         merge: str = "max",
-        room: Room = IN_MEMORY,
+        label_ranks: Int32 = BY_ID,
+        scratch: Scratch = IN_MEMORY,
     ) -> PackedTree:
-        """Join the segments of all nodes, in their order; they are emptied. `room` says where the arrays go."""
-        arrays = Segment.join(segments, room, consume=True).arrays
-        return cls(tree, arrays, n_features, transform=transform, storage=storage, merge=merge)
+        """Join the segments of all nodes, in their order; they are emptied. `scratch` says where the arrays go."""
+        arrays = Segment.join(segments, scratch, consume=True).arrays
+        return cls(tree, arrays, n_features, transform=transform, storage=storage, merge=merge, label_ranks=label_ranks)
 
     def block(self, number: int) -> PlainBlock:
         """A block in plain form."""
@@ -127,14 +125,15 @@ class PackedTree(Storable):
         biases = np.asarray(self.arrays["biases"])
         return PackedTree.pack(
             self.tree, blocks, biases, self.n_features,
-            transform=self.transform, storage=storage, merge=self.merge,
+            transform=self.transform, storage=storage, merge=self.merge, label_ranks=self.label_ranks,
         )  # fmt: skip
 
     def scored_by(self, transform: str) -> PackedTree:
         """The same tree and weights; margins become scores in another way."""
         return PackedTree(
-            self.tree, self.arrays, self.n_features, transform=transform, storage=self.storage, merge=self.merge
-        )
+            self.tree, self.arrays, self.n_features,
+            transform=transform, storage=self.storage, merge=self.merge, label_ranks=self.label_ranks,
+        )  # fmt: skip
 
     @property
     def n_blocks(self) -> int:
@@ -151,7 +150,8 @@ class PackedTree(Storable):
         meta = {"n_features": self.n_features, "transform": self.transform, "storage": self.storage, "layout": LAYOUT}
         if self.tree.has_copies:
             meta["merge"] = self.merge
-        return State(meta=meta, arrays=dict(self.arrays), parts={"tree": self.tree})
+        ranks = {"label_ranks": self.label_ranks} if len(self.label_ranks) else {}
+        return State(meta=meta, arrays={**self.arrays, **ranks}, parts={"tree": self.tree})
 
     @classmethod
     def from_state(cls, params: Mapping[str, Any], state: State) -> PackedTree:
@@ -170,4 +170,10 @@ class PackedTree(Storable):
         for name, value, known in choices:
             if not isinstance(value, str) or value not in known:
                 raise StoreError(f"{name} must be one of {', '.join(known)}; got {value!r}")
-        return cls(tree, state.arrays, n_features, transform=transform, storage=storage, merge=merge)
+        ranks = state.arrays.get("label_ranks", BY_ID)
+        if ranks.dtype != np.int32 or ranks.shape not in ((0,), (tree.n_labels,)):
+            raise StoreError(
+                f"label_ranks must be {tree.n_labels} numbers of type int32; got {ranks.dtype} {ranks.shape}"
+            )
+        weights = {name: array for name, array in state.arrays.items() if name != "label_ranks"}
+        return cls(tree, weights, n_features, transform=transform, storage=storage, merge=merge, label_ranks=ranks)

@@ -9,11 +9,12 @@ import numpy as np
 
 from .._native import linear as native
 from .._native import search as native_search
+from ..arrays import Csr, Float32, Int32, Int64, join_parts
+from ..core import run, spans, thread_count
 from ..index import LabelTree
-from ..parallel import run, spans, thread_count
-from ..types import Csr, Float32, Int32, Int64
-from .packed import STORAGES, TRANSFORMS, block_offsets
-from .segments import Segment, key_bits
+from .blocks import STORAGES, block_offsets, key_bits
+from .packed import BY_ID, TRANSFORMS
+from .segments import Segment
 
 NEGATIVES = ("teacher", "matcher", "both")
 CHUNK = 8192  # rows that share a walk over a level's nodes
@@ -82,7 +83,7 @@ class Beams:
         blocks = block_offsets(tree)[first : last + 1]
         packed = native_search.Packed(
             offsets=tree.offsets[first : last + 1] - slots.start, children=tree.children[slots],
-            block_offsets=blocks - blocks[0], copies=0, most_copies=1, **found.arrays,
+            block_offsets=blocks - blocks[0], copies=0, most_copies=1, label_ranks=BY_ID, **found.arrays,
             storage=STORAGES[storage], bits=key_bits(int(X.shape[1])), transform=TRANSFORMS[transform],
         )  # fmt: skip
         n = int(X.shape[0])
@@ -93,7 +94,4 @@ class Beams:
             args = (X.indptr, X.indices, X.data, X.shape[1], *span)
             return native_search.reach(packed, first, *args, self.offsets, self.nodes, self.scores, beam)
 
-        parts = run(part, pieces, threads=workers)
-        shift = np.cumsum([0, *(p[0][-1] for p in parts)])
-        offsets = np.concatenate([[0], *(p[0][1:] + s for p, s in zip(parts, shift, strict=False))]).astype(np.int64)
-        return Beams(offsets, np.concatenate([p[1] for p in parts]), np.concatenate([p[2] for p in parts]))
+        return Beams(*join_parts(run(part, pieces, threads=workers)))

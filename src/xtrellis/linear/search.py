@@ -1,20 +1,19 @@
-"""Searching a trained tree: many rows or one, all labels, some, or given ones (ensemble.py searches several)."""
+"""Searching a trained tree: many rows or one, all labels, some, or given ones (several.py searches several)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from .. import progress
 from .._native import search as native
-from ..arrays import Rows, assemble, for_scipy
+from ..arrays import Csr, Float32, Int64, Rows, TopK, UInt8, assemble, for_scipy, ranges
+from ..core import by_rows
 from ..index import LabelTree
-from ..parallel import run, spans, thread_count
-from ..types import Csr, Float32, Int64, TopK, UInt8
 from .packed import PackedTree
 
+TITLE = "searching"
 SEARCHES = ("beam", "best-first")
 CHUNK = 16384  # rows that share the walk over a level's nodes: more share better, fewer keep memory small
 MOST_VISITS = 1 << 25  # nodes that a chunk of rows may hold at once, 32 bytes each
@@ -33,7 +32,7 @@ class SearchSettings(NamedTuple):
 
 def search_tree(
     tree: PackedTree,
-    X: Rows,
+    X: Rows | Csr,
     k: int,
     settings: SearchSettings,
     *,
@@ -53,7 +52,7 @@ def search_tree(
                 settings.beam, slack, allowed, found, scores,
             )  # fmt: skip
 
-        _by_rows(best_first, n, 256, threads)
+        by_rows(best_first, n, chunk=256, threads=threads, title=TITLE)
     elif n == 1:
         native.single(tree.native, X.indices, X.data, settings.beam, allowed, found, scores)
     elif n < FEW or n << 10 < 1 << tree.bits:  # too few rows to pay for a table as long as the feature space
@@ -65,7 +64,7 @@ def search_tree(
                     tree.native, X.indices[span], X.data[span], settings.beam, allowed, found[place], scores[place]
                 )
 
-        _by_rows(one_by_one, n, 256, threads)
+        by_rows(one_by_one, n, chunk=256, threads=threads, title=TITLE)
     else:
 
         def batch(first: int, last: int) -> None:
@@ -78,7 +77,7 @@ def search_tree(
         if tree.tree.has_copies and tree.merge == "mean":  # the scores of all labels looked at are kept meanwhile
             looked_at = width * -(-tree.tree.n_slots // tree.tree.n_nodes)
             chunk = min(chunk, MOST_SCORES // looked_at)
-        _by_rows(batch, n, max(64, chunk), threads)
+        by_rows(batch, n, chunk=max(64, chunk), threads=threads, title=TITLE)
     return TopK(found, scores, tree.tree.n_labels)
 
 
@@ -102,7 +101,7 @@ def score_given(trees: Sequence[PackedTree], X: Rows, wanted: Csr, *, threads: i
     return for_scipy(assemble(total / np.float32(len(trees)), wanted.indices, wanted.indptr, wanted.shape))
 
 
-def score_tree(packed: PackedTree, X: Rows, wanted: Rows | Csr, threads: int | None) -> Float32:
+def score_tree(packed: PackedTree, X: Rows | Csr, wanted: Rows | Csr, threads: int | None) -> Float32:
     """Scores of the stored entries of `wanted` in one tree."""
     tree, scores = packed.tree, np.empty(len(wanted.indices), np.float32)
     label_offsets, label_slots = tree.label_slots
@@ -113,30 +112,17 @@ def score_tree(packed: PackedTree, X: Rows, wanted: Rows | Csr, threads: int | N
             X.indptr, X.indices, X.data, X.shape[1], first, last, wanted.indptr, wanted.indices, scores,
         )  # fmt: skip
 
-    _by_rows(given, X.shape[0], 256, threads)
+    by_rows(given, X.shape[0], chunk=256, threads=threads, title=TITLE)
     return scores
 
 
 def open_slots(tree: LabelTree, labels: Int64) -> UInt8:
     """1 for slots that hold one of `labels` or lead to one."""
     offsets, slots = tree.label_slots
-    counts = np.diff(offsets)[labels]
-    inside = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    reached = slots[np.repeat(offsets[labels], counts) + inside].astype(np.int64)
+    reached = slots[ranges(offsets[labels], np.diff(offsets)[labels])].astype(np.int64)
     out = np.zeros(tree.n_slots, np.uint8)
     while len(reached):
         out[reached] = 1
         above = tree.node_slot[np.unique(tree.owner[reached])]
         reached = above[above >= 0].astype(np.int64)
     return out
-
-
-def _by_rows(work: Callable[[int, int], object], n: int, chunk: int, threads: int | None) -> None:
-    """Run `work(first, last)` over all rows in pieces."""
-    if n == 1:
-        work(0, 1)
-        return
-    workers = thread_count(threads)
-    pieces = spans(n, max(workers, -(-n // chunk)), at_least=64)
-    with progress.step("searching", total=n, unit="rows") as advance:
-        run(lambda span: work(*span), pieces, threads=workers, done=lambda i: advance(pieces[i][1] - pieces[i][0]))

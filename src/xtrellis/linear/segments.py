@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import StoreError
+from ..arrays import Array, join_parts
+from ..core import StoreError
 from ..index import LabelTree
-from ..types import Array
+from ..store import IN_MEMORY, Scratch
 
-MAX_BLOCK = 256  # children; a child's place in its block is one byte
 MAX_SEGMENT = 1 << 13  # classifiers: small enough to spill and to lose, large enough to be few
 KEY_BITS = 16  # of a feature's key within its bucket, at most
 PADDING = 16  # unused bytes at the end of a model's weights: keys and counts are read so many bytes at a time
@@ -31,11 +31,6 @@ DTYPES: Mapping[str, Any] = {
 }
 OFFSETS = {"bucket_offsets": "buckets", "byte_offsets": "bytes"}  # and what they count
 CONTENT = ("buckets", "bytes", "scales", "biases")  # of one block, in this order
-
-
-def key_bits(n_features: int) -> int:
-    """Bits of a scattered feature id."""
-    return max(1, (n_features - 1).bit_length())
 
 
 def check_weights(arrays: Mapping[str, Array], n_blocks: int, n_slots: int, bits: int, *, padding: int) -> None:
@@ -61,20 +56,6 @@ def check_weights(arrays: Mapping[str, Array], n_blocks: int, n_slots: int, bits
             raise StoreError(f"{name} must have {length} entries")
 
 
-class Room:
-    """Where joined arrays go: into memory."""
-
-    def make(self, name: str, length: int) -> Array:
-        """An array to fill."""
-        return np.empty(length, DTYPES[name])
-
-    def settle(self, array: Array) -> None:
-        """It is filled."""
-
-
-IN_MEMORY = Room()
-
-
 @dataclass(frozen=True)
 class Segment:
     """The weights of nodes first .. last: arrays as in a `PackedTree`, offsets from 0, without padding."""
@@ -97,24 +78,21 @@ class Segment:
         return cls(first, last, arrays)
 
     @classmethod
-    def join(cls, segments: Sequence[Segment], room: Room = IN_MEMORY, *, consume: bool = False) -> Segment:
+    def join(cls, segments: Sequence[Segment], scratch: Scratch = IN_MEMORY, *, consume: bool = False) -> Segment:
         """Neighbours as one, padded for search. With `consume` they are emptied on the way, array by array."""
         arrays: dict[str, Array] = {}
         for name in OFFSETS:
-            shift = np.cumsum([0, *(int(s.arrays[name][-1]) for s in segments)])
-            arrays[name] = np.concatenate(
-                [[0], *(s.arrays[name][1:] + start for s, start in zip(segments, shift, strict=False))]
-            ).astype(np.int64)
+            (arrays[name],) = join_parts([(segment.arrays[name],) for segment in segments])
         for name in CONTENT:
             length = sum(len(s.arrays[name]) for s in segments)
-            whole = room.make(name, length + PADDING if name == "bytes" else length)
+            whole = scratch.empty(length + PADDING if name == "bytes" else length, DTYPES[name])
             whole[length:] = 0
             at = 0
             for segment in segments:
                 piece = segment.arrays.pop(name) if consume else segment.arrays[name]
                 whole[at : at + len(piece)] = piece
                 at += len(piece)
-            room.settle(whole)
+            scratch.settle(whole)
             arrays[name] = whole
         return cls(segments[0].first, segments[-1].last, arrays)
 

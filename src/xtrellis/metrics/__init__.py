@@ -2,7 +2,8 @@
 
 Conventions, all of them tested against a naive oracle:
 
-- a higher score ranks first, equal scores by smaller label id, whatever order predictions come in;
+- a TopK is taken in the order it comes in: what is measured is what the user gets; sparse scores are ranked by score,
+  then smaller label id;
 - a row with fewer than k predictions is padded with misses; an explicit zero in Y is not a label;
 - a row without labels counts as 0 unless `skip_empty`;
 - `drop`ped (row, label) pairs are taken out of predictions and truth before ranking, never scored as 0;

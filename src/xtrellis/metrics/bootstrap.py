@@ -6,9 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..checks import integer, number
-from ..errors import InputError
-from ..rng import generator
+from ..core import InputError, generator, integer, number
 
 
 class Interval(NamedTuple):

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import as_labels
-from ..errors import InputError, ParameterError
+from ..arrays import Csr, TopK, as_labels
+from ..core import InputError, ParameterError
 from ..labels import inverse_propensity, label_frequency, propensity_constants
-from ..types import Csr, TopK
 from . import names, ranking
 from .names import Metric
 from .report import Report
-from .rows import Rows
+from .tables import RankTables
 
 DEFAULT_METRICS = ("P@1", "P@3", "P@5", "nDCG@3", "nDCG@5", "R@10")
 Float64 = NDArray[np.float64]
@@ -36,11 +35,11 @@ def evaluate(
 ) -> Report:
     """Percentages by metric name.
 
-    `predictions` are ranked by score, then smaller label id: a TopK, or sparse scores whose stored entries are the
-    predictions. PSP and PSnDCG need `train_labels`, the training set's Y, and take their constants (A, B) from
-    `propensity`, or by the name of the `dataset`; or take `weights`, the inverse propensity of each label, as they
-    are. `drop` lists (row, label) pairs to leave out, as an m×2 array or a sparse matrix: ask models for more than k
-    labels then. `depth` is the depth of each label in a tree, for depth@k.
+    `predictions` are a TopK, taken in the order in which the model delivered it, or sparse scores whose stored entries
+    are the predictions, ranked by score, then smaller label id. PSP and PSnDCG need `train_labels`, the training set's
+    Y, and take their constants (A, B) from `propensity`, or by the name of the `dataset`; or take `weights`, the
+    inverse propensity of each label, as they are. `drop` lists (row, label) pairs to leave out, as an m×2 array or a
+    sparse matrix: ask models for more than k labels then. `depth` is the depth of each label in a tree, for depth@k.
     """
     asked = names.parse(metrics)
     table, n_empty = _table(
@@ -105,7 +104,7 @@ def _table(
     skip_empty: bool,
     drop: Any,
     depth: Any,
-) -> tuple[Rows, int]:
+) -> tuple[RankTables, int]:
     Y = as_labels(Y_true, name="Y_true")
     n_labels = int(Y.shape[1])
     k = max(metric.k for metric in asked)
@@ -125,7 +124,7 @@ def _table(
         if depth is None:
             raise ParameterError("depth@k needs depth, the depth of each label in a tree")
         depth = _per_label(depth, n_labels, "depth")
-    return Rows(Y, np.ascontiguousarray(labels), k, weights, depth), n_empty
+    return RankTables(Y, np.ascontiguousarray(labels), k, weights, depth), n_empty
 
 
 def _weights(given: Any, train_labels: Any, dataset: str | None, constants: Any, n_labels: int) -> Float64:

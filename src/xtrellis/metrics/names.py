@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..errors import ParameterError, nearest
+from ..core import ParameterError, nearest
 
 # Canonical spelling -> what it is.
 KINDS = {

@@ -8,9 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._native import metrics as native
-from ..arrays import MAX_ID, as_labels, check_structure
-from ..errors import InputError
-from ..types import Array, Csr, Int32, Int64, TopK, UInt8
+from ..arrays import MAX_ID, Array, Csr, Int32, Int64, TopK, UInt8, as_labels, check_structure
+from ..core import InputError
 
 _FAULTS = {
     1: "label {label} is outside the {n_labels} labels",
@@ -25,15 +24,16 @@ def ranked(predictions: TopK | Csr, Y: Csr, drop: Csr | None, k: int) -> Int32:
         _same_shape((len(predictions), predictions.n_labels), Y)
         labels = _as_ids(predictions.labels)
         scores = np.ascontiguousarray(predictions.scores, np.float32)
-        fault, row, label, in_order = native.check(labels, scores, predictions.n_labels)
+        fault, row, label, pads_last = native.check(labels, scores, predictions.n_labels)
         if fault:
             what = _FAULTS[fault].format(label=label, n_labels=predictions.n_labels)
             raise InputError(f"predictions, row {row}: {what}")
         if drop is not None:
             labels = np.where(hits(drop, labels, labels.shape[1]).T.astype(bool), np.int32(-1), labels)
-            in_order = False
-        if not in_order:
-            labels = _rerank(labels, scores)
+            pads_last = False
+        if not pads_last:  # the others keep their order
+            order = np.argsort(labels < 0, axis=1, kind="stable")
+            labels = np.take_along_axis(labels, order, axis=1)
         return labels[:, :k]
     scores_matrix = _scores(predictions, Y)
     if drop is not None:
@@ -130,15 +130,6 @@ def _as_ids(labels: Array) -> Int32:
             raise InputError(f"predictions must have integer labels; got dtype {labels.dtype}")
         labels = labels.clip(-2, MAX_ID)  # both ends are outside any set of labels, and refused as such
     return np.ascontiguousarray(labels, np.int32)
-
-
-def _rerank(labels: Int32, scores: Array) -> Int32:
-    """Each row by score, then label id; pads last."""
-    pad = labels < 0
-    # lexsort's last key is the first to count, and it sorts along the last axis.
-    order = np.lexsort((labels, np.where(pad, 0, -scores), pad), axis=-1)
-    out: Int32 = np.take_along_axis(labels, order, axis=1)
-    return out
 
 
 def _same_shape(shape: tuple[int, ...], Y: Csr, name: str = "predictions") -> None:

@@ -8,47 +8,61 @@ Training needs torch (extra `deep`); a trained model with a BagEncoder does not.
 
 from __future__ import annotations
 
-import copy
-import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse as sp
 
-from .. import progress
-from ..arrays import as_features, as_labels, as_pairs, as_rows, for_scipy
-from ..checks import choice, integer, n_bytes, number, part, size, size_text
-from ..config import param
-from ..errors import StoreError, TrainingError
-from ..features import concatenate_features
-from ..linear import Estimate, Explanation, LinearTree
-from ..linear.explain import as_row
-from ..linear.stages import Stages
-from ..model import check_k
-from ..store import State
-from ..types import Array, Csr, Float32, Int32, TopK
-from .clusters import balanced, clusters_of_rows, n_clusters
-from .curves import from_array, to_array
-from .encoded import EncodedModel
-from .extra import device_of
-from .ova import ova_settings
-from .ova_task import LOSSES, OvATask
-from .reading import folded
-from .rows import checked_texts, door, inputs_of, split
-from .training import Loop
+from ..arrays import (
+    Array,
+    Csr,
+    Float32,
+    Int32,
+    TopK,
+    as_features,
+    as_pairs,
+    as_row,
+    as_rows,
+    concatenate_features,
+    for_scipy,
+)
+from ..core import StoreError, choice, integer, number, param, part, progress, size, size_text
+from ..data import TrainingData
+from ..explain import Explanation
+from ..linear import LinearTree
+from ..model import Estimate, Model, check_k
+from ..store import Stages, State
+from .encoders import (
+    EncodedModel,
+    balanced_clusters,
+    clusters_of_rows,
+    folded,
+    inputs_of,
+    n_clusters,
+    texts_for,
+    validation_split,
+)
+from .ova import LOSSES, OvATask, ova_settings
+from .training import Loop, device_of, from_array, to_array
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-CURVES = ("epoch", "loss", "train_p1", "held_out_p1", "held_out_r10")
+CURVES = ("epoch", "loss", "train_p1", "validation_p1", "validation_r10")
 STATES = 2  # whole states in memory: the one that is trained and the best so far
 
 
 class XTransformer(EncodedModel):
-    """Encoder → its vectors beside the features → a tree of linear classifiers."""
+    """Encoder → its vectors beside the features → a tree of linear classifiers, which gets the seed too.
 
+    Several processes as in Elias: they share the work on the encoder; the tree is trained by each.
+    """
+
+    _learned = "_tree"
+    uses_label_features = True
     tree: LinearTree = param(
         part(LinearTree),
         "classifies features and vectors side by side; seed and threads are this model's",
@@ -59,7 +73,7 @@ class XTransformer(EncodedModel):
         "length of a vector beside the row's features, which have length 1; None: what suits the encoder",
         default=None,
     )
-    clusters: int | None = param(
+    n_clusters: int | None = param(
         integer(at_least=1, or_none=True),
         "label clusters that the encoder learns to tell apart, a power of two; None: about one for 80 labels",
         default=None,
@@ -72,17 +86,14 @@ class XTransformer(EncodedModel):
     learning_rate: float = param(
         number(above=0), "first step of the clusters' weights; falls to 0 over the epochs", default=0.02
     )
-    seed: int = param(integer(at_least=0), "makes everything random repeatable; the tree gets it too", default=0)
     memory_limit: int | str | None = param(
-        size(or_none=True), "bytes that training may take, the data included; such as '4GB'", default=None, stored=False
+        size(or_none=True),
+        "bytes that training may take, the data included; such as '4GB'",
+        default=None,
+        role="machine",
     )
 
     _tree: LinearTree | None = None
-
-    @property
-    def fitted(self) -> bool:
-        """True after `fit` or loading."""
-        return self._tree is not None
 
     @property
     def fitted_tree(self) -> LinearTree:
@@ -95,90 +106,77 @@ class XTransformer(EncodedModel):
         """How many labels the fitted model knows."""
         return self.fitted_tree.n_labels
 
-    def fit(
-        self,
-        X: Any,
-        Y: Any,
-        *,
-        texts: Sequence[str] | None = None,
-        label_features: Any = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-    ) -> Self:
-        """Learn from n×d features (and n texts, if the encoder reads them) and n×L labels.
+    def inner_models(self) -> Sequence[Model]:
+        """The tree."""
+        return (self.fitted_tree,)
 
-        `label_features` and `checkpoint` as in LinearTree; several processes as in Elias (they share the work on the
-        encoder; the tree is trained by each). Should the loss become NaN, a TrainingError says so.
-        """
+    def _train(self, data: TrainingData, checkpoint: Path | None) -> None:
         torch = self._torch(checkpoint)
-        X, Y, texts = door(self.encoder, X, Y, texts)
-        if label_features is not None:
-            label_features = as_features(label_features, name="label features")
-        self._announce(X, Y)
-        made_from = {"X": X, "Y": Y, "label features": label_features}
-        with Stages(checkpoint, self.to_config()["params"], made_from) as stages:
-            found = dict(stages.arrays("encoder", lambda at: self._tune(torch, X, Y, texts, at)))
+        expected = self._encoder_estimate(data)
+        beside = size_text(expected.matrices_bytes)
+        progress.note(f"the encoder takes about {size_text(expected.training_bytes)} beside {beside} of data")
+        expected.require(self.memory_limit, "use a smaller dim of the encoder or fewer features")
+        made_from = self.made_from(data) if checkpoint else {}
+        with Stages(checkpoint, made_from) as stages:
+            found = dict(stages.arrays("encoder", lambda at: self._tune(torch, data, at, made_from)))
             curves = from_array(found.pop("curves"), CURVES)
-            vectors = self.encoder.encode(
-                found, inputs_of(self.encoder, X, texts), threads=self.threads, device=self.device
-            )
-            joined = self._beside(X, vectors)
+            inputs = inputs_of(self.encoder, data)
+            vectors = self.encoder.encode(found, inputs, threads=self.threads, device=self.device)
+            joined = replace(data, X=as_features(self._beside(data.X, vectors)), texts=None)
             del vectors
-            tree = self._new_tree().fit(joined, Y, label_features=label_features, checkpoint=stages.part("tree"))
+            tree = stages.made("tree", LinearTree, lambda at: self._new_tree().fit(joined, checkpoint=at))
         self._weights = {name: np.array(value) for name, value in found.items()}
         self._tree, self._curves = tree, curves
-        return self
 
     def _tune(
-        self, torch: Any, X: Csr, Y: Csr, texts: Sequence[str] | None, checkpoint: Path | None
+        self, torch: Any, data: TrainingData, checkpoint: Path | None, made_from: Mapping[str, Any]
     ) -> dict[str, Array]:
         """The encoder's weights after learning which clusters rows belong to, and how it went."""
-        count = n_clusters(self.clusters, int(Y.shape[1]))
-        graph = balanced(self.encoder, X, Y, texts, count, seed=self.seed, threads=self.threads, device=self.device)
-        targets = clusters_of_rows(Y, graph)
+        count = n_clusters(self.n_clusters, data.n_labels)
+        graph = balanced_clusters(self.encoder, data, count, seed=self.seed, threads=self.threads, device=self.device)
+        targets = clusters_of_rows(data.Y, graph)
         progress.note(f"fine-tuning the encoder for {targets.shape[1]:,} clusters of labels")
-        train, held_out = split(Y, self.holdout, self.seed)
+        train, validation = validation_split(data.Y, self.holdout, self.seed)
         how = ova_settings(self, len(train), loss=self.loss)
-        inputs, device = inputs_of(self.encoder, X, texts), device_of(torch, self.device)
-        task = MatcherTask(inputs, targets, train, held_out, self.encoder, how, torch, device)
-        loop = Loop(task, epochs=self.epochs, patience=self.early_stopping, rows=len(train), more=("held_out_r10",))
-        loop.run(checkpoint=checkpoint, params=self.to_config()["params"], data={"X": X, "Y": Y})
+        inputs, device = inputs_of(self.encoder, data), device_of(torch, self.device)
+        task = MatcherTask(inputs, targets, train, validation, self.encoder, how, torch, device)
+        loop = Loop(task, epochs=self.epochs, patience=self.patience, rows=len(train), more=("validation_r10",))
+        loop.run(checkpoint=checkpoint, made_from=made_from)
         weights = {name: value.copy() for name, value in task.encoder_weights().items()}
         return {"curves": to_array(loop.curves, CURVES), **weights, **self.encoder.files()}
 
-    def unseen_rows(self, Y: Csr) -> Int32:
+    def validation_rows(self, Y: Csr) -> Int32:
         """None: rows that choose the encoder's epoch are rows of the tree as well."""
         return np.zeros(0, np.int32)
 
     def _new_tree(self) -> LinearTree:
-        tree = self.tree.clone().set_params(seed=self.seed, threads=self.threads, memory_limit=self.memory_limit)
-        tree.index = copy.deepcopy(self.tree.index)  # it may know the labels' names, which are no parameter
-        return tree
+        return self.tree.clone().set_params(seed=self.seed, threads=self.threads, memory_limit=self.memory_limit)
 
-    def estimate(self, X: Any, Y: Any, *, label_features: Any = None) -> Estimate:
-        """What the tree will take, whose rows are features and vectors. Quick and rough; `memory` is of the encoder."""
-        X = as_features(X)
-        Y = as_labels(Y, n_rows=int(X.shape[0]))
-        n, dim = int(X.shape[0]), self.encoder.width - 1
+    def _estimate(self, data: TrainingData) -> Estimate:
+        """The larger of the encoder's training and the tree's, whose rows are features and vectors."""
+        n, dim = data.n_rows, self.encoder.width - 1
         dense = sp.csr_array(
             (np.ones(n * dim, np.float32), np.tile(np.arange(dim, dtype=np.int32), n), np.arange(n + 1) * dim),
             shape=(n, dim),
         )
-        return self._new_tree().estimate(concatenate_features(X, dense), Y, label_features=label_features)
+        rows = as_features(concatenate_features(data.X, dense))
+        tree = self._new_tree().estimate(replace(data, X=rows, texts=None))
+        encoder = self._encoder_estimate(data)
+        more = max(0, encoder.peak_bytes - tree.peak_bytes)
+        return replace(
+            tree,
+            training_bytes=tree.training_bytes + more,
+            model_bytes=tree.model_bytes + encoder.model_bytes,
+        )
 
-    def memory(self, n_features: int, n_labels: int) -> int:
-        """Bytes that fine-tuning the encoder will take beside the data, about."""
-        clusters = n_clusters(self.clusters, n_labels) * self.encoder.width
-        return 4 * STATES * (3 * self.encoder.n_weights(n_features) + 4 * clusters)
-
-    def _announce(self, X: Csr, Y: Csr) -> None:
-        wanted = self.memory(int(X.shape[1]), int(Y.shape[1]))
-        data = sum(m.data.nbytes + m.indices.nbytes + m.indptr.nbytes for m in (X, Y))
-        progress.note(f"the encoder takes about {size_text(wanted)} beside {size_text(data)} of data")
-        if self.memory_limit is not None and wanted + data > n_bytes(self.memory_limit):
-            raise TrainingError(
-                f"the encoder would take about {size_text(wanted + data)}, more than memory_limit="
-                f"{self.memory_limit!r}; a smaller dim of the encoder or fewer features take less"
-            )
+    def _encoder_estimate(self, data: TrainingData) -> Estimate:
+        encoder = self.encoder.n_weights(data.n_features)
+        clusters = n_clusters(self.n_clusters, data.n_labels) * self.encoder.width
+        return Estimate.of(
+            data,
+            training_bytes=4 * STATES * (3 * encoder + 4 * clusters),
+            model_bytes=4 * encoder,
+        )
 
     @property
     def n_features(self) -> int:
@@ -188,7 +186,7 @@ class XTransformer(EncodedModel):
     def features(self, X: Any, *, texts: Sequence[str] | None = None) -> Csr:
         """What the tree reads: the rows' features at length 1, their vectors at length `vector_weight`."""
         rows = as_rows(X, n_features=self.n_features)
-        checked_texts(self.encoder, texts, rows.shape[0])
+        texts_for(self.encoder, texts, rows.shape[0])
         X = sp.csr_array((rows.data, rows.indices, rows.indptr), shape=rows.shape)
         return self._beside(X, self.embed(X, texts=texts))
 
@@ -211,16 +209,16 @@ class XTransformer(EncodedModel):
     def explain(
         self, x: Any, label: int, *, texts: Sequence[str] | None = None, label_counts: Any = None
     ) -> Explanation:
-        """Why row `x` gets label number `label`, or why not: the tree's explanation, in features alone.
+        """Why row `x` gets the label with this id, or why not: the tree's explanation, in features alone.
 
         What entries of the vector added counts for the features that they come from, or as a whole if it cannot be
         told. Arguments as in Elias.
         """
         tree, n_features = self.fitted_tree, self.n_features
         row = as_row(x, n_features=n_features)
-        reading = self.reading(row, texts=texts)
-        why = tree.explain(self._beside(row, reading.vector[None]), label, label_counts=label_counts)
-        return folded(why, reading, first=n_features)
+        encoded = self.encoded_row(row, texts=texts)
+        why = tree.explain(self._beside(row, encoded.vector[None]), label, label_counts=label_counts)
+        return folded(why, encoded, first=n_features)
 
     def _asked(self) -> LinearTree:
         tree = self.fitted_tree
@@ -228,8 +226,7 @@ class XTransformer(EncodedModel):
             tree.threads = self.threads
         return tree
 
-    def to_state(self) -> State:
-        """For the store."""
+    def _to_state(self) -> State:
         return State(arrays=self._encoder_arrays(CURVES), parts={"tree": self.fitted_tree})
 
     @classmethod
@@ -256,6 +253,6 @@ class MatcherTask(OvATask):
 
     def measure(self) -> dict[str, float]:
         out = {"train_p1": self._quality(self.sample, 1)[0]}
-        if len(self.held_out):
-            out["held_out_p1"], out["held_out_r10"] = self._quality(self.held_out, 10)
+        if len(self.validation):
+            out["validation_p1"], out["validation_r10"] = self._quality(self.validation, 10)
         return out

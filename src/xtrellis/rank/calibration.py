@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from .._native import rank as native
-from ..errors import MissingExtraError, StoreError
+from ..arrays import Array, Csr, Float32, Int32, Int64, row_numbers
+from ..core import MissingExtraError, StoreError, by_rows
 from ..store import State, Storable
-from ..types import Array, Csr, Float32, Int32, Int64
-from .rows import by_rows
+from .candidates import CHUNK
 
 DTYPES: Mapping[str, Any] = {
     "feature": np.int32,  # 0 to 3: p, q, p·q, frequency; -1 in a leaf
@@ -90,7 +90,7 @@ class Calibration(Storable):
                 feature, threshold, left, right, value, first, last, p, q, labels, self.arrays["frequency"], out
             )
 
-        by_rows(part, len(labels), threads)
+        by_rows(part, len(labels), chunk=CHUNK, threads=threads)
         return out
 
     @property
@@ -138,6 +138,5 @@ def is_right(labels: Int32, Y: Csr) -> Array:
     """Which of n × c candidates the rows have; False where there is none."""
     n, width = labels.shape
     wanted = np.repeat(np.arange(n, dtype=np.int64), width) * Y.shape[1] + labels.ravel()
-    rows = np.repeat(np.arange(n, dtype=np.int64), np.diff(Y.indptr))
-    right = np.isin(wanted, rows * Y.shape[1] + Y.indices) & (labels.ravel() >= 0)
+    right = np.isin(wanted, row_numbers(Y) * Y.shape[1] + Y.indices) & (labels.ravel() >= 0)
     return right.reshape(n, width)

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 
 from .._native import rank as native
-from ..arrays import Rows
-from ..errors import StoreError
-from ..linear import Push
+from ..arrays import Array, Csr, Float32, Int32, Int64, Rows
+from ..core import StoreError, by_rows
+from ..explain import Push, strongest
 from ..store import State, Storable
-from ..types import Array, Csr, Float32, Int32, Int64
-from .rows import by_rows
+from .candidates import CHUNK
 
-TRANSFORMS = ("sigmoid", "l3-hinge")
+TRANSFORMS: tuple[str, ...] = ("sigmoid", "l3-hinge")
 DTYPES: Mapping[str, Any] = {"offsets": np.int64, "features": np.int32, "weights": np.float32, "biases": np.float32}
 
 
@@ -50,18 +49,15 @@ class Classifiers(Storable):
             rows = margins[first:last]
             _TRANSFORM[self.transform](rows)
 
-        by_rows(part, len(labels), threads)
+        by_rows(part, len(labels), chunk=CHUNK, threads=threads)
         return margins
 
     def pushes(self, row: Csr, label: int) -> tuple[float, tuple[Push, ...]]:
         """The bias of a label, and what each feature of a row adds to its margin, strongest first."""
         span = slice(int(self.offsets[label]), int(self.offsets[label + 1]))
         features, at, mine = np.intersect1d(row.indices, self.features[span], assume_unique=True, return_indices=True)
-        values, weights = row.data[at].astype(np.float64), self.weights[span][mine].astype(np.float64)
-        columns = (features, values, weights, values * weights)
-        order = np.lexsort((features, -np.abs(columns[3])))
-        found = (Push(*push) for push in zip(*(column[order].tolist() for column in columns), strict=True))
-        return float(self.biases[label]), tuple(found)
+        values = row.data[at].astype(np.float64)
+        return float(self.biases[label]), strongest(features, values, values * self.weights[span][mine])
 
     def to_state(self) -> State:
         """For the store."""

@@ -2,56 +2,43 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from ..arrays import as_features, as_labels, as_pairs, for_scipy
-from ..checks import choice, integer
-from ..config import Configured, param
-from ..errors import InputError, ParameterError, StoreError
-from ..linear import Estimate, Explanation, LinearTree
-from ..linear.estimate import together
-from ..linear.stages import Stages
-from ..model import Model, check_k
-from ..rng import generator, key
-from ..store import State, Storable
-from ..types import Array, Csr, TopK
+from ..arrays import Array, Csr, TopK, as_features, as_pairs, for_scipy, take_rows
+from ..core import Configured, InputError, ParameterError, StoreError, choice, generator, integer, key, param
+from ..data import TrainingData
+from ..explain import Explanation
+from ..linear import LinearTree
+from ..model import Estimate, Model, can_score, check_k, one_after_another
+from ..store import Stages, State, Storable
 from .calibration import is_right
-from .explaining import explain_ensemble
+from .candidates import Candidates, reciprocal_ranks
+from .explain import explain_ensemble
 from .isotonic import Curve
-from .members import (
-    asked,
-    can_score,
-    check_texts,
-    estimated,
-    fresh,
-    model_parts,
-    rows_of,
-    scores_of,
-    trained,
-    with_threads,
-)
-from .pool import Pool, reciprocal_ranks
+from .members import asked, fresh, model_parts, scores_of, trained, with_threads
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 COMBINE = ("mean", "calibrated", "reciprocal-rank")
 CHUNK = 8192  # rows whose candidates are pooled at once
-HELD_OUT = 5000  # rows for calibration at most; never more than a tenth
+CALIBRATION = 5000  # rows for calibration at most; never more than a tenth
 
 
 class Ensemble(Model):
     """The mean of its members' scores, of what these scores are worth, or of reciprocal ranks.
 
-    A candidate that a member did not return is scored by it if it has a method `score`; otherwise the member says
-    nothing for it, which counts as 0.
+    A candidate that a member did not return is scored by it if it can score given labels; otherwise the member says
+    nothing for it, which counts as 0. The members' seeds follow the ensemble's.
     """
+
+    keeps_checkpoints: ClassVar[Literal[True]] = True
+    _learned = "_members"
 
     models: list[Model] = param(
         model_parts(), "the members; each is trained with a seed of its own", default=[LinearTree() for _ in range(3)]
@@ -61,35 +48,30 @@ class Ensemble(Model):
         "mean of scores, of probabilities learned on held-out rows, or of 1 / (60 + rank)",
         default="mean",
     )
-    candidates: int = param(integer(at_least=1), "labels of a row that each member proposes", default=30)
-    seed: int = param(integer(at_least=0), "makes everything random repeatable; the members' seeds follow", default=0)
-    threads: int | None = param(
-        integer(at_least=1, or_none=True), "threads; None for all cores", default=None, stored=False
+    candidates: int = param(
+        integer(at_least=1), "labels of a row that each member proposes", default=30, role="fit+search"
     )
 
     _members: tuple[Model, ...] = ()
     _curves: tuple[Curve, ...] = ()
 
     @classmethod
-    def of(cls, members: Sequence[Model], *, held_out: Any = None, texts: Any = None, **params: Any) -> Self:
-        """An ensemble of models that are trained already. `held_out` = (X, Y): rows that no member has seen."""
+    def of(cls, members: Sequence[Model], *, validation: Any = None, texts: Any = None, **params: Any) -> Self:
+        """An ensemble of models that are trained already. `validation` = (X, Y): rows that no member has seen."""
         out = cls(models=list(members), **params)
         if not all(member.fitted for member in members):
             raise InputError("Ensemble.of needs trained models; Ensemble(models=…).fit trains them")
         _check_alike(members)
-        out._members = tuple(members)
         if out.combine == "calibrated":
-            if held_out is None:
-                raise InputError("combine='calibrated' needs held_out=(X, Y), rows that no member has seen")
-            X = as_features(held_out[0], name="held_out X")
-            Y = as_labels(held_out[1], n_rows=int(X.shape[0]), n_labels=out.n_labels)
-            out._curves = out._learn_curves(members, X, Y, rows_of(texts, np.arange(int(X.shape[0]))))
+            if validation is None:
+                raise InputError("combine='calibrated' needs validation=(X, Y), rows that no member has seen")
+            data = TrainingData.of(*validation, texts=texts)
+            if data.n_labels != members[0].n_labels:
+                raise InputError(f"Y has {data.n_labels} labels; the members know {members[0].n_labels}")
+            out._curves = out._learn_curves(members, data)
+        out._members = tuple(members)
+        out._remember_params()
         return out
-
-    @property
-    def fitted(self) -> bool:
-        """True after `fit`, `of` or loading."""
-        return bool(self._members)
 
     @property
     def members(self) -> tuple[Model, ...]:
@@ -107,123 +89,101 @@ class Ensemble(Model):
         """True if one of the members does."""
         return any(model.reads_texts for model in self._members or self.models)
 
-    def fit_takes(self, name: str) -> bool:
-        """`label_features` if one of the members does."""
-        return any(m.fit_takes(name) for m in self.models) if name == "label_features" else super().fit_takes(name)
+    @property
+    def uses_label_features(self) -> bool:
+        """True if one of the members does."""
+        return any(model.uses_label_features for model in self.models)
 
-    def fit(
-        self,
-        X: Any,
-        Y: Any,
-        *,
-        texts: Any = None,
-        label_features: Any = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-    ) -> Self:
-        """Train every member; with combine='calibrated' twice, first without the rows that calibrate.
+    def inner_models(self) -> Sequence[Model]:
+        """The members."""
+        return self.members
 
-        `texts` and `label_features` go to members that have a use for them. `checkpoint` as in LinearTree: finished
-        members are kept there until all are done.
-        """
-        X = as_features(X)
-        Y = as_labels(Y, n_rows=int(X.shape[0]))
-        check_texts(texts, int(X.shape[0]))
-        if label_features is not None:
-            label_features = as_features(label_features, name="label features")
-        made_from = {"X": X, "Y": Y, "label features": label_features}
-        with Stages(checkpoint, self.to_config()["params"], made_from) as stages:
-            self._fit(for_scipy(X), for_scipy(Y), texts, label_features, stages)
-        return self
-
-    def _fit(self, X: Csr, Y: Csr, texts: Any, label_features: Csr | None, stages: Stages) -> None:
-        n = int(X.shape[0])
-        held = min(HELD_OUT, n // 10)
+    def _train(self, data: TrainingData, checkpoint: Path | None) -> None:
+        """Every member; with combine='calibrated' twice, first without the rows that calibrate."""
+        held = min(CALIBRATION, data.n_rows // 10)
         curves: tuple[Curve, ...] = ()
-        if self.combine == "calibrated" and held:
-            order = generator(self.seed, "calibration").permutation(n)
-            known, unseen = np.sort(order[held:]), np.sort(order[:held])
-            part = X[known], Y[known], rows_of(texts, known)
-            trial = self._train(*part, label_features, stages, "trial")
-            curves = self._learn_curves(trial, X[unseen], Y[unseen], rows_of(texts, unseen))
-        members = self._train(X, Y, rows_of(texts, np.arange(n)), label_features, stages, "member")
+        with Stages(checkpoint, self.made_from(data) if checkpoint else {}) as stages:
+            if self.combine == "calibrated" and held:
+                order = generator(self.seed, "calibration").permutation(data.n_rows)
+                trial = self._train_members(data.select(np.sort(order[held:])), stages, "trial")
+                curves = self._learn_curves(trial, data.select(np.sort(order[:held])))
+            members = self._train_members(data, stages, "member")
         self._members, self._curves = members, curves
 
-    def _train(
-        self, X: Csr, Y: Csr, told: dict[str, Any], label_features: Csr | None, stages: Stages, name: str
-    ) -> tuple[Model, ...]:
+    def _train_members(self, data: TrainingData, stages: Stages, name: str) -> tuple[Model, ...]:
         def make(i: int, at: Path | None) -> Model:
-            model = fresh(self.models[i], seed=key(self.seed, "member", i) % 2**32, threads=self.threads)
-            return trained(model, X, Y, told, label_features=label_features, checkpoint=at)
+            return trained(
+                fresh(self.models[i], seed=key(self.seed, "member", i) % 2**32, threads=self.threads), data, at
+            )
 
         return tuple(
             stages.made(f"{name}{i}", Model, partial(make, i))  # type: ignore[type-abstract]
             for i in range(len(self.models))
         )
 
-    def estimate(self, X: Any, Y: Any, *, label_features: Any = None) -> Estimate | None:
-        """What `fit` will take: all members, one after another; None if one of them does not say. Quick and rough."""
-        X = as_features(X)
-        Y = as_labels(Y, n_rows=int(X.shape[0]))
-        parts = [estimated(with_threads(m.clone(), self.threads), X, Y, label_features) for m in self.models]
-        found = [part for part in parts if part is not None]
-        return together(found) if len(found) == len(parts) else None
+    def _estimate(self, data: TrainingData) -> Estimate:
+        """All members, one after another."""
+        return one_after_another([with_threads(m.clone(), self.threads).estimate(data) for m in self.models])
 
-    def _learn_curves(self, members: Sequence[Model], X: Csr, Y: Csr, told: dict[str, Any]) -> tuple[Curve, ...]:
+    def _learn_curves(self, members: Sequence[Model], data: TrainingData) -> tuple[Curve, ...]:
         curves = []
         for member in members:
-            top = asked(member, X, self.candidates, told, threads=self.threads)
+            top = asked(member, data.X, self.candidates, data.texts, threads=self.threads)
             there = top.labels >= 0
-            curves.append(Curve.learn(top.scores[there], is_right(top.labels, Y)[there]))
+            curves.append(Curve.learn(top.scores[there], is_right(top.labels, data.Y)[there]))
         return tuple(curves)
 
-    def predict(self, X: Any, k: int = 10, *, texts: Any = None) -> TopK:
+    def predict(self, X: Any, k: int = 10, *, texts: Sequence[str] | None = None) -> TopK:
         """The k best labels of each row, of all that some member proposes."""
         self._require_fitted()
         k = check_k(k)
         n = int(X.shape[0]) if hasattr(X, "shape") else len(X)
-        check_texts(texts, n)
         if n <= CHUNK:
-            return self._predict(X, k, rows_of(texts, np.arange(n)))
-        X = for_scipy(as_features(X))  # a pool of candidates takes some 40 bytes each: not of all rows at once
-        spans = [np.arange(first, min(first + CHUNK, n)) for first in range(0, n, CHUNK)]
-        parts = [self._predict(X[rows[0] : rows[-1] + 1], k, rows_of(texts, rows)) for rows in spans]
+            return self._predict(X, k, texts)
+        X = as_features(X)  # candidates take some 40 bytes each: not of all rows at once
+        spans = [(first, min(first + CHUNK, n)) for first in range(0, n, CHUNK)]
+        parts = [
+            self._predict(take_rows(X, np.arange(*span)), k, None if texts is None else texts[slice(*span)])
+            for span in spans
+        ]
         labels, scores = np.concatenate([p.labels for p in parts]), np.concatenate([p.scores for p in parts])
         return TopK(labels, scores, self.n_labels)
 
-    def _predict(self, X: Any, k: int, told: dict[str, Any]) -> TopK:
-        pool, mean = self.pool(X, max(k, self.candidates), told)
-        return pool.best(mean, k, threads=self.threads)
+    def _predict(self, X: Any, k: int, texts: Sequence[str] | None) -> TopK:
+        candidates, mean = self.gather(X, max(k, self.candidates), texts)
+        return candidates.best(mean, k, threads=self.threads)
 
-    def pool(self, X: Any, wide: int, told: dict[str, Any]) -> tuple[Pool, Array]:
+    def gather(self, X: Any, wide: int, texts: Sequence[str] | None) -> tuple[Candidates, Array]:
         """All that some member proposes, and what the members together say of it."""
         members = self.members
-        found = [asked(member, X, wide, told, threads=self.threads) for member in members]
-        pool = Pool.of(found)
-        total = np.zeros(len(pool), np.float64)
+        found = [asked(member, X, wide, texts, threads=self.threads) for member in members]
+        candidates = Candidates.of(found)
+        total = np.zeros(len(candidates), np.float64)
         for i, (member, top) in enumerate(zip(members, found, strict=True)):
-            scores, missing = pool.scores_of(top)
+            scores, missing = candidates.scores_of(top)
             able = can_score(member)
             if able and missing.any():
-                scores[missing] = scores_of(member, X, pool.pairs(missing), told)
-            total += self._worth(i, pool, scores, None if able else missing)
-        return pool, total / len(members)
+                scores[missing] = scores_of(member, X, candidates.pairs(missing), texts)
+            total += self._worth(i, candidates, scores, None if able else missing)
+        return candidates, total / len(members)
 
-    def explain(self, x: Any, label: int, *, texts: Any = None, label_counts: Any = None) -> Explanation:
-        """Why row `x` gets label number `label`, or why not: the explanation of every member.
+    def explain(
+        self, x: Any, label: int, *, texts: Sequence[str] | None = None, label_counts: Any = None
+    ) -> Explanation:
+        """Why row `x` gets the label with this id, or why not: the explanation of every member.
 
         `texts` is a list of the row's text, for members that read it.
         """
-        check_texts(texts, 1)
-        return explain_ensemble(self, x, label, rows_of(texts, np.arange(1)), label_counts)
+        return explain_ensemble(self, x, label, texts, label_counts)
 
-    def _worth(self, i: int, pool: Pool, scores: Array, unknown: Array | None) -> Array:
+    def _worth(self, i: int, candidates: Candidates, scores: Array, unknown: Array | None) -> Array:
         """What a member's scores count; nothing where it is not known."""
         if self.combine == "reciprocal-rank":
-            return reciprocal_ranks(pool, scores, unknown)
+            return reciprocal_ranks(candidates, scores, unknown)
         worth = self._curves[i](scores) if self._curves else scores
         return worth if unknown is None else np.where(unknown, 0, worth)
 
-    def score(self, X: Any, labels: Any, *, texts: Any = None) -> Csr:
+    def score(self, X: Any, labels: Any, *, texts: Sequence[str] | None = None) -> Csr:
         """Scores of given labels: `labels` is n×L, its stored entries say which labels of each row to score."""
         members = self.members
         if self.combine == "reciprocal-rank":
@@ -235,7 +195,7 @@ class Ensemble(Model):
         wanted = for_scipy(as_pairs(labels, n_rows=n, n_labels=self.n_labels))
         total = np.zeros(wanted.nnz, np.float64)
         for i, member in enumerate(members):
-            found = scores_of(member, X, wanted, rows_of(texts, np.arange(n)))
+            found = scores_of(member, X, wanted, texts)
             total += self._curves[i](found) if self._curves else found
         out = wanted.copy()
         out.data = (total / len(members)).astype(np.float32)
@@ -288,8 +248,7 @@ class Ensemble(Model):
             )
         return self.models[int(number)], rest
 
-    def to_state(self) -> State:
-        """For the store."""
+    def _to_state(self) -> State:
         parts: dict[str, Storable] = {f"member{i}": member for i, member in enumerate(self.members)}
         arrays = {}
         for i, curve in enumerate(self._curves):

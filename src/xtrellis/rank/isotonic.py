@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..types import Array, Float32
+from ..arrays import Array, Float32
 
 BINS = 500  # equal numbers of scores; what lies between two is interpolated
 TIE = 1e-6  # scores of one probability keep their order

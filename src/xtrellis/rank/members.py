@@ -1,22 +1,18 @@
-"""Models inside models: named as parameters, made afresh, told the outer one's seed and threads, asked for scores."""
+"""Models inside models: named as parameters, made afresh, told the outer one's seed and threads."""
 
 from __future__ import annotations
 
-import copy
-import inspect
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from ..checks import Check, part
-from ..config import Configured
-from ..errors import InputError, ParameterError, StoreError, shown
-from ..index import Index
-from ..linear import Estimate
-from ..model import Model
-from ..store.registry import resolve
-from ..types import Array, Csr, Float32, TopK
+from ..arrays import Csr, Float32, TopK
+from ..core import Check, Configured, ParameterError, StoreError, part, shown
+from ..data import TrainingData
+from ..model import Model, Resumes, Scores
+from ..store import resolve
 
 
 class model_part(part):  # noqa: N801 - reads as a word in a declaration
@@ -56,80 +52,27 @@ class model_parts(Check):  # noqa: N801
 
 
 def fresh(model: Model, *, seed: int, threads: int | None) -> Model:
-    """An unfitted copy with another seed and number of threads, if it has such."""
-    out = model.clone()
-    _keep_names(model, out)
-    if "seed" in out.get_params(deep=False):
-        out.set_params(seed=seed)
-    return with_threads(out, threads)
-
-
-def _keep_names(model: Configured, clone: Configured) -> None:
-    """An index may know the labels' names, which are no parameter: the clone gets a copy of the index itself."""
-    for name, inner in model.get_params(deep=False).items():
-        if isinstance(inner, Index):
-            setattr(clone, name, copy.deepcopy(inner))
-        elif isinstance(inner, Configured):
-            _keep_names(inner, getattr(clone, name))
-        elif isinstance(inner, (list, tuple)):
-            for old, new in zip(inner, getattr(clone, name), strict=True):
-                if isinstance(old, Configured):
-                    _keep_names(old, new)
+    """An unfitted copy with another seed and number of threads."""
+    return with_threads(model.clone().set_params(seed=seed), threads)
 
 
 def with_threads(model: Model, threads: int | None) -> Model:
     """The model itself, told how many threads to use; None leaves it as it is."""
-    if threads is not None and getattr(model, "threads", threads) != threads:
+    if threads is not None and model.threads != threads:
         model.set_params(threads=threads)
     return model
 
 
-def trained(
-    model: Model, X: Csr, Y: Csr, told: dict[str, Any], *, label_features: Any, checkpoint: Path | None
-) -> Model:
-    """`fit` with what the model has a use for; `told` are the texts, perhaps."""
-    extra = dict(told) if model.reads_texts else {}
-    for name, value in (("label_features", label_features), ("checkpoint", checkpoint)):
-        if value is not None and model.fit_takes(name):
-            extra[name] = value
-    return model.fit(X, Y, **extra)
+def trained(model: Model, data: TrainingData, checkpoint: Path | None) -> Model:
+    """`fit`, with a checkpoint if the model keeps such."""
+    return model.fit(data, checkpoint=checkpoint if isinstance(model, Resumes) else None)
 
 
-def asked(model: Model, X: Any, k: int, told: dict[str, Any], *, threads: int | None) -> TopK:
-    """`predict`, with texts if the model reads them."""
-    return with_threads(model, threads).predict(X, k, **(told if model.reads_texts else {}))
+def asked(model: Model, X: Any, k: int, texts: Sequence[str] | None, *, threads: int | None) -> TopK:
+    """`predict`."""
+    return with_threads(model, threads).predict(X, k, texts=texts)
 
 
-def estimated(model: Model, X: Csr, Y: Csr, label_features: Any) -> Estimate | None:
-    """What training a member will take; None if it does not say, or not in terms of classifiers."""
-    if not hasattr(model, "estimate"):
-        return None
-    takes = "label_features" in inspect.signature(model.estimate).parameters
-    found = model.estimate(X, Y, **({"label_features": label_features} if takes else {}))
-    return found if isinstance(found, Estimate) else None
-
-
-def rows_of(texts: Any, rows: Array) -> dict[str, Any]:
-    """The texts of some rows, as an argument for models that read texts; nothing if there are none."""
-    return {} if texts is None else {"texts": [texts[int(i)] for i in rows]}
-
-
-def check_texts(texts: Any, n: int) -> None:
-    """One text a row, or none at all."""
-    if isinstance(texts, str):
-        raise InputError("texts must be a list of strings, one a row; got one string")
-    if texts is not None and len(texts) != n:
-        raise InputError(f"there must be one text for each row; got {len(texts)} texts and {n} rows")
-
-
-def can_score(model: Model) -> bool:
-    """True if it can score labels that somebody else proposes: it and what it is made of."""
-    inside = getattr(model, "fitted_base", None)
-    return hasattr(model, "score") and (inside is None or can_score(inside))
-
-
-def scores_of(model: Model, X: Any, pairs: Csr, told: dict[str, Any]) -> Float32:
-    """What a model that can says of given pairs, in their order."""
-    extra = told if model.reads_texts else {}
-    given: Csr = model.score(X, pairs, **extra)  # type: ignore[attr-defined]  # can_score has looked
-    return np.asarray(given.data, np.float32)
+def scores_of(model: Model, X: Any, pairs: Csr, texts: Sequence[str] | None) -> Float32:
+    """What a model that can (`can_score`) says of given pairs, in their order."""
+    return np.asarray(cast(Scores, model).score(X, pairs, texts=texts).data, np.float32)

@@ -7,21 +7,15 @@ trained on less than its rows.
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy import sparse as sp
 
-from .. import progress
 from .._native import linear as native
-from ..arrays import assemble
-from ..checks import choice, integer, number
-from ..config import Configured, param
-from ..linear.training import LOSSES
-from ..parallel import run, thread_count
-from ..rng import key
-from ..types import Csr, Float32, Int32, Int64, TopK, UInt8
+from ..arrays import Csr, Float32, Int32, Int64, TopK, UInt8, assemble, join_parts, spans_of_work
+from ..core import Configured, choice, integer, key, number, param, progress, run, thread_count
+from ..linear import LOSSES
 from .classifiers import TRANSFORMS, Classifiers
 
 
@@ -50,9 +44,7 @@ class Ranker(Configured):
         workers = thread_count(threads)
         # A label's work grows with the features of its rows; tasks of much the same size, many a thread.
         lengths = np.concatenate([[0], np.cumsum(np.diff(X.indptr)[rows] + 8)])[offsets]
-        n_labels = int(Y.shape[1])
-        cuts = np.searchsorted(lengths, np.linspace(0, lengths[-1], 32 * workers + 1)[1:-1])
-        tasks = list(pairwise(np.unique(np.concatenate([[0], cuts, [n_labels]])).tolist()))
+        n_labels, tasks = int(Y.shape[1]), spans_of_work(lengths, 32 * workers)
 
         def part(span: tuple[int, int]) -> tuple[Int64, Int32, Float32, Float32]:
             return native.train_each(
@@ -69,10 +61,7 @@ class Ranker(Configured):
                 size=lambda span: lengths[span[1]] - lengths[span[0]],
                 done=lambda i: advance(tasks[i][1] - tasks[i][0]),
             )  # fmt: skip
-        shift = np.cumsum([0, *(p[0][-1] for p in parts)])
-        joined = np.concatenate([[0], *(p[0][1:] + s for p, s in zip(parts, shift, strict=False))]).astype(np.int64)
-        features, weights, biases = (np.concatenate([p[i] for p in parts]) for i in (1, 2, 3))
-        return Classifiers(joined, features, weights, biases, n_features=int(X.shape[1]), transform=self.transform)
+        return Classifiers(*join_parts(parts), n_features=int(X.shape[1]), transform=self.transform)
 
 
 def pairs_by_label(Y: Csr, candidates: TopK) -> tuple[Int64, Int32, UInt8]:

@@ -1,6 +1,7 @@
 """Averaged embeddings with hierarchical softmax over label trees."""
 
 from .model import SoftmaxTree
-from .network import Network
+from .network import SoftmaxNetwork
+from .training import Descent
 
-__all__ = ["Network", "SoftmaxTree"]
+__all__ = ["Descent", "SoftmaxNetwork", "SoftmaxTree"]

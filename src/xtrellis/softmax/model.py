@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import progress
-from ..arrays import as_features, as_labels, as_pairs, as_rows
-from ..checks import choice, flag, integer, number, part
-from ..config import param
-from ..errors import InputError, StoreError
-from ..index import Index, InterpolatedTree, LabelTree
+from ..arrays import Csr, TopK, as_pairs, as_row, as_rows
+from ..core import StoreError, choice, integer, number, param, part, progress
+from ..data import TrainingData
+from ..explain import Explanation
+from ..index import FlatTree, Index, InterpolatedTree, LabelTree
 from ..labels import LabelSpace
-from ..model import Model, check_k, check_label_ids
+from ..model import Estimate, Model, check_k, check_label, check_label_ids
 from ..store import State
-from ..types import Csr, TopK
-from .estimate import SoftmaxEstimate, estimate
-from .network import WEIGHINGS, Network
+from .explain import explain
+from .network import WEIGHTINGS, SoftmaxNetwork
 from .training import Descent, enough_epochs, train
 
 if TYPE_CHECKING:
@@ -26,8 +25,10 @@ if TYPE_CHECKING:
 class SoftmaxTree(Model):
     """Each feature has a vector, a row is their mean, each node of the tree decides by it where to go.
 
-    Scores are probabilities: over all labels they sum to 1.
+    Scores are probabilities: over all labels they sum to 1. Labels of equal scores are ordered by id.
     """
+
+    uses_label_features = True
 
     index: Index = param(part(Index), "builds the label tree", default=InterpolatedTree(arity=4, max_leaf=1))
     dim: int = param(integer(at_least=1, at_most=4096), "length of the vectors", default=100)
@@ -36,36 +37,24 @@ class SoftmaxTree(Model):
         "passes over the rows; None for 10, and more where rows are few",
         default=None,
     )
-    rate: float = param(number(above=0), "learning rate at the start; it falls to 0 in a straight line", default=0.3)
+    learning_rate: float = param(number(above=0), "first step; falls to 0 in a straight line", default=0.3)
     targets: str = param(
         choice("one", "all"), "what a row learns in a pass: one of its labels at random, or all of them", default="one"
     )
-    weighing: str = param(
-        choice(*WEIGHINGS),
+    weighting: str = param(
+        choice(*WEIGHTINGS),
         "how a row's vectors are added: their mean, the mean by value, or the sum by values of unit length",
         default="unit",
     )
     bias: float = param(number(at_least=0), "weight of the constant feature; 0 for none", default=1.0)
-    batch: int = param(
+    batch_size: int = param(
         integer(at_least=1, at_most=4096), "visits whose steps are computed from the same vectors", default=8
     )
-    asynchronous: bool = param(
-        flag(), "threads share rows and write without waiting: other results every time", default=False
-    )
-    seed: int = param(integer(at_least=0), "makes everything random repeatable", default=0)
-    threads: int | None = param(
-        integer(at_least=1, or_none=True), "threads; None for all cores", default=None, stored=False
-    )
 
-    _network: Network | None = None
+    _network: SoftmaxNetwork | None = None
 
     @property
-    def fitted(self) -> bool:
-        """True after `fit` or loading."""
-        return self._network is not None
-
-    @property
-    def network(self) -> Network:
+    def network(self) -> SoftmaxNetwork:
         """The trained vectors and their tree."""
         self._require_fitted()
         if self._network is None:
@@ -82,67 +71,62 @@ class SoftmaxTree(Model):
         """How many labels the fitted model knows."""
         return self.tree.n_labels
 
-    def fit(self, X: Any, Y: Any, *, label_features: Any = None) -> Self:
-        """Learn from n×d features and n×L labels; `label_features` (L×any) help to place the labels in the tree."""
-        X, Y = self._door(X, Y)
-        if label_features is not None:
-            label_features = as_features(label_features, name="label features")
-        labels = LabelSpace(X, Y, features=label_features, normalize_rows=True, threads=self.threads)
-        tree = self.index.build(labels, seed=self.seed)
+    def _train(self, data: TrainingData, checkpoint: Path | None) -> None:
+        tree = self.index.build(LabelSpace(data, normalize_rows=True, threads=self.threads), seed=self.seed)
         progress.note(f"label tree: {', '.join(f'{name} {value}' for name, value in tree.describe().items())}")
-        del labels  # its vectors are large
-        self._network = train(X, Y, tree, self._descent(Y), threads=self.threads)
-        return self
+        self._network = train(data.X, data.Y, tree, self._descent(data.Y), threads=self.threads)
 
-    def estimate(self, X: Any, Y: Any) -> SoftmaxEstimate:
-        """What `fit` will take: memory and size of the model. Quick and rough."""
-        X, Y = self._door(X, Y)
-        return estimate(X, Y, self.dim, self.index)
-
-    def _door(self, X: Any, Y: Any) -> tuple[Csr, Csr]:
-        X = as_features(X)
-        Y = as_labels(Y, n_rows=int(X.shape[0]))
-        if X.shape[0] == 0 or Y.shape[1] == 0:
-            raise InputError(
-                f"training needs at least one row and one label; got {X.shape[0]} rows, {Y.shape[1]} labels"
-            )
-        return X, Y
+    def _estimate(self, data: TrainingData) -> Estimate:
+        """A tree of two children a node has one vector less than it has labels; wider ones have somewhat more."""
+        units = data.n_labels if isinstance(self.index, FlatTree) else 1.1 * data.n_labels
+        model_bytes = int(4 * self.dim * (data.n_features + 1 + units))
+        return Estimate.of(
+            data,
+            training_bytes=2 * model_bytes,  # the vectors are there twice when training ends
+            model_bytes=model_bytes,
+        )
 
     def _descent(self, Y: Csr) -> Descent:
         return Descent(
             dim=int(self.dim),
             epochs=self.epochs or enough_epochs(Y, self.targets),
-            rate=float(self.rate),
+            learning_rate=float(self.learning_rate),
             targets=self.targets,
-            weighing=self.weighing,
+            weighting=self.weighting,
             bias=float(self.bias),
-            batch=int(self.batch),
-            asynchronous=self.asynchronous,
+            batch_size=int(self.batch_size),
             seed=self.seed,
         )
 
-    def predict(self, X: Any, k: int = 10, *, labels: Any = None) -> TopK:
+    def predict(self, X: Any, k: int = 10, *, labels: Any = None, texts: Sequence[str] | None = None) -> TopK:
         """The k most probable labels of each row, exactly. `labels` (ids) restricts the answers to some."""
         network, k = self.network, check_k(k)
         rows = as_rows(X, n_features=network.n_features)
         wanted = None if labels is None else check_label_ids(labels, self.n_labels)
         return network.search(rows, k, labels=wanted, threads=self.threads)
 
-    def score(self, X: Any, labels: Any) -> Csr:
+    def score(self, X: Any, labels: Any, *, texts: Sequence[str] | None = None) -> Csr:
         """Probabilities of given labels: `labels` is n×L, its stored entries say which labels of each row to score."""
         rows = as_rows(X, n_features=self.network.n_features)
         wanted = as_pairs(labels, n_rows=rows.shape[0], n_labels=self.n_labels)
         return self.network.score(rows, wanted, threads=self.threads)
 
-    def to_state(self) -> State:
-        """For the store."""
+    def explain(
+        self, x: Any, label: int, *, texts: Sequence[str] | None = None, label_counts: Any = None
+    ) -> Explanation:
+        """Why row `x` gets the label with this id: what each feature adds to every decision on the way to it."""
+        network = self.network
+        label, counts = check_label(label, label_counts, self.n_labels)
+        return explain(network, as_row(x, n_features=network.n_features), label, counts)
+
+    def _to_state(self) -> State:
         return State(parts={"network": self.network})
 
     @classmethod
     def from_state(cls, params: Mapping[str, Any], state: State) -> Self:
         """From the store."""
         model, network = cls(**params), state.parts.get("network")
-        if not isinstance(network, Network) or len(state.parts) != 1 or state.arrays:
-            raise StoreError("a SoftmaxTree holds one part, 'network', which is a Network")
+        if not isinstance(network, SoftmaxNetwork) or len(state.parts) != 1 or state.arrays:
+            raise StoreError("a SoftmaxTree holds one part, 'network', which is a SoftmaxNetwork")
         model._network = network
         return model

@@ -1,4 +1,4 @@
-"""Training a `Network`: which row visits which label when, and the team of threads that takes the steps.
+"""Training a `SoftmaxNetwork`: which row visits which label when, and the team of threads that takes the steps.
 
 The kernel (native/softmax/train.hpp) shares dimensions, not rows, between threads; all that is random is drawn here.
 """
@@ -12,14 +12,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from .. import progress
 from .._native import softmax as native
-from ..errors import ParameterError
+from ..arrays import Csr, Float32, Int32, Int64, ranges
+from ..core import TrainingError, generator, key, progress, run, thread_count
 from ..index import LabelTree
-from ..parallel import run, thread_count
-from ..rng import generator, key
-from ..types import Csr, Float32, Int32, Int64
-from .network import WEIGHINGS, Network, unit_offsets
+from .network import WEIGHTINGS, SoftmaxNetwork, unit_offsets
 
 PIECE = 4e8  # multiply-adds that are done between two looks at progress and Ctrl-C
 SMALL = 2e7  # a training of fewer is not worth a second thread
@@ -31,13 +28,13 @@ class Descent:
 
     dim: int
     epochs: int
-    rate: float
+    learning_rate: float
     targets: str
-    weighing: str
+    weighting: str
     bias: float
-    batch: int
-    asynchronous: bool
+    batch_size: int
     seed: int
+    asynchronous: bool = False  # threads share rows and write without waiting: other results every time
 
 
 def visits_a_pass(Y: Csr, targets: str) -> int:
@@ -50,7 +47,7 @@ def enough_epochs(Y: Csr, targets: str) -> int:
     return min(100, max(10, math.ceil(50_000 / max(1, visits_a_pass(Y, targets)))))
 
 
-def train(X: Csr, Y: Csr, tree: LabelTree, how: Descent, *, threads: int | None = None) -> Network:
+def train(X: Csr, Y: Csr, tree: LabelTree, how: Descent, *, threads: int | None = None) -> SoftmaxNetwork:
     """A trained network. The same for any number of threads, unless `how` is asynchronous."""
     begins = unit_offsets(tree)
     n_visits = visits_a_pass(Y, how.targets)
@@ -61,15 +58,15 @@ def train(X: Csr, Y: Csr, tree: LabelTree, how: Descent, *, threads: int | None 
     trainer = native.Trainer(
         X.indptr, X.indices, X.data, int(X.shape[1]),
         tree.offsets, tree.children, tree.owner, tree.node_slot, begins,
-        units=int(begins[-1]), dim=how.dim, members=members, batch=how.batch, asynchronous=how.asynchronous,
-        weighing=WEIGHINGS[how.weighing], bias=how.bias, key=key(how.seed, "embeddings"),
+        units=int(begins[-1]), dim=how.dim, members=members, batch=how.batch_size, asynchronous=how.asynchronous,
+        weighing=WEIGHTINGS[how.weighting], bias=how.bias, key=key(how.seed, "embeddings"),
     )  # fmt: skip
     pieces = max(1, round(work / PIECE))
     steps = max(1, how.epochs * n_visits)
     with progress.step("training", total=how.epochs * n_visits, unit="visits") as advance:
         for epoch, (rows, slots) in enumerate(visits(Y, tree, how)):
             for begin, end in pairwise([len(rows) * i // pieces for i in range(pieces + 1)]):
-                first, last = (how.rate * (1 - (epoch * n_visits + at) / steps) for at in (begin, end))
+                first, last = (how.learning_rate * (1 - (epoch * n_visits + at) / steps) for at in (begin, end))
                 part = rows[begin:end], slots[begin:end]
                 run(lambda m: trainer.run(m, *part, first, last), range(members), threads=members)  # noqa: B023
                 advance(end - begin)
@@ -77,10 +74,10 @@ def train(X: Csr, Y: Csr, tree: LabelTree, how: Descent, *, threads: int | None 
     units = np.empty((int(begins[-1]), how.dim), np.float32)
     trainer.collect(embeddings, units)
     if not (_finite(embeddings) and _finite(units)):
-        raise ParameterError(
-            f"training with rate={how.rate} went astray: vectors are no longer finite; use a lower one"
+        raise TrainingError(
+            f"with learning_rate={how.learning_rate} training went astray: vectors are not finite; use a lower one"
         )
-    return Network(tree, embeddings, units, weighing=how.weighing, bias=how.bias)
+    return SoftmaxNetwork(tree, embeddings, units, weighting=how.weighting, bias=how.bias)
 
 
 def visits(Y: Csr, tree: LabelTree, how: Descent) -> Iterator[tuple[Int32, Int32]]:
@@ -99,8 +96,7 @@ def visits(Y: Csr, tree: LabelTree, how: Descent) -> Iterator[tuple[Int32, Int32
             at = Y.indptr[rows] + (random.random(len(rows)) * counts[rows]).astype(np.int64)
         else:
             sizes = counts[rows]
-            inside = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-            at = np.repeat(Y.indptr[rows], sizes) + inside
+            at = ranges(Y.indptr[rows], sizes)
             rows = np.repeat(rows, sizes)
         labels = Y.indices[at]
         place = label_offsets[labels]

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from ..errors import StoreError
+from ..core import StoreError
 from .manifest import FORMAT, MANIFEST
 from .swap import aside_of
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from ..errors import StoreError
+from ..core import StoreError
 from . import plain
 from .tensors import ArrayInfo, info_from_json
 

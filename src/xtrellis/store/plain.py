@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import StoreError
+from ..core import StoreError
 
 MAX_BYTES = 16 << 20  # of model.json and of one tensor header: far above need, far below what hurts
 MAX_DEPTH = 64

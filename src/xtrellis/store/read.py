@@ -7,10 +7,8 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any, TypeVar, overload
 
-from .. import progress
-from ..config import Configured
-from ..errors import MissingExtraError, StoreError
-from ..types import Array
+from ..arrays import Array
+from ..core import Configured, MissingExtraError, StoreError, progress
 from . import plain, tensors
 from .folder import Folder
 from .manifest import MANIFEST, Manifest, ObjectInfo, is_tensor_file
@@ -106,7 +104,9 @@ def _rebuild(info: ObjectInfo, arrays: dict[str, dict[str, Array]], folder: Fold
             raise StoreError(f"{cls.__name__} takes no parameters; got {sorted(info.params)!r:.80}")
         else:
             params = {}
-        return cls.from_state(params, state)
+        out = cls.from_state(params, state)
+        out.loaded()
+        return out
     except MissingExtraError:
         raise  # the model is well; what it needs is not installed
     except Exception as error:

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from ..errors import StoreError, nearest
+from ..core import StoreError, nearest
 from .state import Storable
 
 # Class name -> "module:attribute". Strings, so that loading a model imports only what that model is made of.
 CLASSES = {
+    "Calibration": "xtrellis.rank:Calibration",
+    "Classifiers": "xtrellis.rank:Classifiers",
     "Elias": "xtrellis.neural:Elias",
     "EncoderOvA": "xtrellis.neural:EncoderOvA",
-    "Calibration": "xtrellis.rank.calibration:Calibration",
-    "Classifiers": "xtrellis.rank.classifiers:Classifiers",
     "Ensemble": "xtrellis.rank:Ensemble",
     "Glas": "xtrellis.neural:Glas",
+    "LabelIndex": "xtrellis.neural:LabelIndex",
     "LabelTree": "xtrellis.index:LabelTree",
-    "LabelIndex": "xtrellis.neural.ann:LabelIndex",
     "LinearTree": "xtrellis.linear:LinearTree",
-    "Network": "xtrellis.softmax:Network",
-    "PackedTree": "xtrellis.linear.packed:PackedTree",
+    "PackedTree": "xtrellis.linear:PackedTree",
     "Reranked": "xtrellis.rank:Reranked",
+    "SoftmaxNetwork": "xtrellis.softmax:SoftmaxNetwork",
     "SoftmaxTree": "xtrellis.softmax:SoftmaxTree",
     "Tagger": "xtrellis.tagger:Tagger",
     "Vectorizer": "xtrellis.text:Vectorizer",

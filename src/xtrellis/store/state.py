@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..types import Array
+from ..arrays import Array
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -32,6 +32,9 @@ class Storable(ABC):
     @abstractmethod
     def to_state(self) -> State:
         """The fitted state, without copying arrays."""
+
+    def loaded(self) -> None:  # noqa: B027 - most have nothing to do then
+        """The store has just rebuilt it from a file."""
 
     @classmethod
     @abstractmethod

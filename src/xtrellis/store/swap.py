@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ..errors import StoreError
+from ..core import StoreError
 from . import plain
 from .manifest import MANIFEST, is_manifest, is_tensor_file
 

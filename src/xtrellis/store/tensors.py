@@ -18,8 +18,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from ..errors import StoreError
-from ..types import Array
+from ..arrays import Array
+from ..core import StoreError
 from . import plain
 
 # Little-endian on disk, whatever the machine. No bool: a byte that is neither 0 nor 1 would be undefined in a kernel.

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 
-from .. import progress
-from ..config import Configured
-from ..errors import StoreError
-from ..types import Array
+from ..arrays import Array
+from ..core import Configured, StoreError, progress
 from . import plain, tensors
 from .manifest import MANIFEST, ROOT, FileInfo, Manifest, ObjectInfo, check_parts_depth, part_name
 from .registry import name_of

@@ -7,7 +7,7 @@ import numbers
 import re
 from typing import Any
 
-from ..checks import Check
+from ..core import Check
 
 LONGEST_CHAR_NGRAM = 32
 

@@ -8,17 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import parallel, progress
 from .._native import text as native
-from ..arrays import assemble, for_scipy
-from ..checks import flag, integer
-from ..config import Configured, param
-from ..errors import InputError, NotFittedError, ParameterError, StoreError
+from ..arrays import Csr, Float32, Int32, Int64, StringTable, as_texts, assemble, for_scipy
+from ..core import (
+    Configured,
+    InputError,
+    NotFittedError,
+    ParameterError,
+    StoreError,
+    flag,
+    integer,
+    param,
+    progress,
+    run,
+    thread_count,
+)
 from ..store import State, Storable
-from ..strings import StringTable
-from ..types import Csr, Float32, Int32, Int64
-from . import door
 from .checks import char_lengths, char_range, rows_or_share
+from .encoding import Block, blocks, encode, encode_one, normal_form
 from .spans import origins
 from .vocabulary import HASH, Vocabulary
 
@@ -52,18 +59,18 @@ class Vectorizer(Configured, Storable):
     idf: bool = param(flag(), "weigh a feature by ln((1 + texts) / (1 + texts that have it)) + 1", default=True)
     normalize: bool = param(flag(), "make every row of unit length", default=True)
     min_token_length: int = param(integer(at_least=1), "drop words of fewer characters", default=2)
-    threads: int | None = param(integer(at_least=1, or_none=True), "None: all cores", default=None, stored=False)
+    threads: int | None = param(integer(at_least=1, or_none=True), "None: all cores", default=None, role="machine")
 
     _vocabulary: Vocabulary | None = None
 
     def fit(self, texts: Iterable[str]) -> Self:
         """Learn the vocabulary and its weights."""
-        self._fit(door.as_texts(texts), keep_rows=False)
+        self._fit(as_texts(texts), keep_rows=False)
         return self
 
     def fit_transform(self, texts: Iterable[str]) -> Csr:
         """`fit(texts).transform(texts)`, reading the texts once."""
-        counted = self._fit(door.as_texts(texts), keep_rows=True)
+        counted = self._fit(as_texts(texts), keep_rows=True)
         vocabulary, settings = self._fitted(), self._settings()
 
         def weigh(block: _Counted) -> _Rows:
@@ -71,15 +78,15 @@ class Vectorizer(Configured, Storable):
                 block.offsets, block.counts, block.gram_features, block.piece_features, vocabulary.idf, settings
             )
 
-        return self._stack(parallel.run(weigh, counted, threads=self.threads))
+        return self._stack(run(weigh, counted, threads=self.threads))
 
     def transform(self, texts: Iterable[str]) -> Csr:
         """One row of feature weights a text; n-grams not seen in `fit` are ignored."""
         vocabulary, settings = self._fitted(), self._settings()
-        texts = door.as_texts(texts)
+        texts = as_texts(texts)
 
-        def read(block: door.Block) -> _Rows:
-            return vocabulary.native.transform(*door.encode(texts[block.begin : block.end]), settings)
+        def read(block: Block) -> _Rows:
+            return vocabulary.native.transform(*encode(texts[block.begin : block.end]), settings)
 
         return self._stack(self._run(read, texts, "vectorising"))
 
@@ -88,7 +95,7 @@ class Vectorizer(Configured, Storable):
         vocabulary = self._fitted()
         if not isinstance(text, str):
             raise InputError(f"text must be a string; got {type(text).__name__}")
-        blob = door.encode_one(door.normal(text))
+        blob = encode_one(normal_form(text))
         offsets, ids, values = vocabulary.native.transform_one(blob, self._settings())
         return for_scipy(assemble(values, ids, offsets, (1, self.n_features)))
 
@@ -97,9 +104,9 @@ class Vectorizer(Configured, Storable):
         vocabulary = self._fitted()
         if not isinstance(text, str):
             raise InputError(f"text must be a string; got {type(text).__name__}")
-        normal = door.normal(text)
+        normal = normal_form(text)
         found: dict[tuple[int, int], list[int]] = {}
-        places = vocabulary.native.explain(door.encode_one(normal), self._settings())
+        places = vocabulary.native.explain(encode_one(normal), self._settings())
         origin = None if normal == text else origins(text)
         for begin, end, feature in places:
             found.setdefault((begin, end) if origin is None else origin(begin, end), []).append(feature)
@@ -165,9 +172,9 @@ class Vectorizer(Configured, Storable):
 
     def _run(self, function: Any, texts: Sequence[str], title: str) -> list[Any]:
         """`function` on every block of texts, on all threads, with progress in characters."""
-        tasks = door.blocks(texts, parallel.thread_count(self.threads))
+        tasks = blocks(texts, thread_count(self.threads))
         with progress.step(title, total=sum(block.size for block in tasks), unit="chars") as advance:
-            return parallel.run(function, tasks, threads=self.threads, done=lambda i: advance(tasks[i].size))
+            return run(function, tasks, threads=self.threads, done=lambda i: advance(tasks[i].size))
 
     def _fit(self, texts: Sequence[str], *, keep_rows: bool) -> list[_Counted]:
         settings = self._settings()
@@ -177,15 +184,15 @@ class Vectorizer(Configured, Storable):
         if least > most:
             raise ParameterError(f"min_df={self.min_df!r} is more than max_df={self.max_df!r} of {len(texts)} texts")
         # As many counters as threads: each takes whichever block comes next, so that there are few to merge at the end.
-        counters = [native.Counter(settings) for _ in range(parallel.thread_count(self.threads))]
+        counters = [native.Counter(settings) for _ in range(thread_count(self.threads))]
         idle: SimpleQueue[int] = SimpleQueue()
         for number in range(len(counters)):
             idle.put(number)
 
-        def count(block: door.Block) -> tuple[int, Int64, UInt64]:
+        def count(block: Block) -> tuple[int, Int64, UInt64]:
             number = idle.get()
             try:
-                return (number, *counters[number].add(*door.encode(texts[block.begin : block.end]), keep_rows))
+                return (number, *counters[number].add(*encode(texts[block.begin : block.end]), keep_rows))
             finally:
                 idle.put(number)
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._native import text as native
-from ..errors import StoreError
-from ..strings import StringTable
-from ..types import Array, Float32, Int32, UInt32
+from ..arrays import Array, Float32, Int32, StringTable, UInt32
+from ..core import StoreError
 
 if TYPE_CHECKING:
     from .._native.text import Built, UInt64

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import xtrellis as xt
-from xtrellis.experiments import disentangle, experiment, run_all
+from xtrellis.experiments import disentangle, experiment
+from xtrellis.experiments.base import run_all
 
 
 def test_the_whole_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

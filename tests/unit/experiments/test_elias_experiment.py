@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import xtrellis as xt
-from xtrellis.experiments import elias, experiment, run_all
+from xtrellis.experiments import elias, experiment
+from xtrellis.experiments.base import run_all
 from xtrellis.experiments.elias_index import deciles
 from xtrellis.experiments.elias_page import STEPS
-from xtrellis.neural import BagEncoder
+from xtrellis.neural.encoders.bag import BagEncoder
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_whole_of_it(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    quick = {"epochs": 2, "encoder": BagEncoder(dim=16), "batch": 64}
+    quick = {"epochs": 2, "encoder": BagEncoder(dim=16), "batch_size": 64}
 
     def small(name: str, **params: Any) -> Any:
         model = xt.preset(name, **params)

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 import xtrellis as xt
-from xtrellis.errors import InputError
-from xtrellis.experiments import encoders, experiment, run_all
-from xtrellis.neural import TransformerEncoder
+from xtrellis.core.errors import InputError
+from xtrellis.experiments import encoders, experiment
+from xtrellis.experiments.base import run_all
+from xtrellis.neural.encoders.transformer import TransformerEncoder
 
 
 def test_every_model_is_measured_on_the_same_rows(

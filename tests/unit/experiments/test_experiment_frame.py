@@ -7,10 +7,12 @@ import pytest
 
 import xtrellis as xt
 from xtrellis import cli, experiments
-from xtrellis.errors import DataError, InputError
-from xtrellis.experiments import Bench, Experiment, Results, run_all, write_page
+from xtrellis.core.errors import DataError, InputError
+from xtrellis.experiments.base import Experiment, run_all, write_page
+from xtrellis.experiments.data import Bench
 from xtrellis.experiments.figures import table
 from xtrellis.experiments.measure import latency, quality
+from xtrellis.experiments.results import Results
 
 CALLS: list[dict] = []
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import xtrellis as xt
-from xtrellis.experiments import experiment, glas, run_all
+from xtrellis.experiments import experiment, glas
+from xtrellis.experiments.base import run_all
 
 
 @pytest.fixture

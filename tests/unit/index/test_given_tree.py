@@ -8,12 +8,12 @@ import scipy.sparse as sp
 
 import xtrellis as xt
 from xtrellis import GivenTree
-from xtrellis.arrays import as_features, as_labels
-from xtrellis.labels import LabelSpace
+from xtrellis.labels.space import LabelSpace
 
 
-def space(n_labels):
-    return LabelSpace(as_features(np.ones((2, 3))), as_labels(np.ones((2, n_labels))), threads=1)
+def space(n_labels, names=None):
+    data = xt.TrainingData.of(np.ones((2, 3)), np.ones((2, n_labels)), label_names=names)
+    return LabelSpace(data, threads=1)
 
 
 def nested(tree, node=0):
@@ -121,14 +121,22 @@ def test_wrong_kinds_of_parents(parents):
 
 def test_names_decide_where_they_are_known():
     index = GivenTree(parents={"pear": "fruit", "apple": "fruit", "2": "bird", "crow": "bird"})
-    index.know(["pear", "crow", "apple", "2"])
-    assert nested(index.build(space(4), seed=0)) == [[0, 2], [1, 3]]
-    index.know(["pear", "crow", "apple", "owl"])
+    assert nested(index.build(space(4, ["pear", "crow", "apple", "2"]), seed=0)) == [[0, 2], [1, 3]]
     with pytest.raises(xt.InputError, match="lacks 1 of 4 labels: label 'owl'"):
-        index.build(space(4), seed=0)
-    index.know(["pear"])
-    with pytest.raises(xt.InputError, match="1 label names for 4 labels"):
-        index.build(space(4), seed=0)
+        index.build(space(4, ["pear", "crow", "apple", "owl"]), seed=0)
+    with pytest.raises(xt.InputError, match="label_names must be 4 names, one for each label; got 1"):
+        space(4, ["pear"])
+
+
+def test_names_given_to_a_model():
+    edges = {"pear": "fruit", "apple": "fruit", "2": "bird", "crow": "bird"}
+    X, Y = np.eye(4), np.eye(4)
+    model = xt.LinearTree(index=GivenTree(parents=edges))
+    assert nested(model.fit(X, Y, label_names=["pear", "crow", "apple", "2"]).tree) == [[0, 2], [1, 3]]
+    assert nested(model.fit(X, Y, label_names=["2", "crow", "apple", "pear"]).tree) == [[2, 3], [0, 1]]
+    with pytest.raises(xt.InputError, match="lacks 3 of 4 labels: label 0, label 1, label 3"):  # "2" is label 2
+        model.fit(X, Y)
+    assert nested(model.tree) == [[2, 3], [0, 1]]  # what was learned before stays
 
 
 def test_parents_cannot_be_typed():

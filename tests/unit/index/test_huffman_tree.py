@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import xtrellis as xt
-from xtrellis.arrays import as_features, as_labels
-from xtrellis.index import HuffmanTree, LabelTree
-from xtrellis.index.huffman import huffman
-from xtrellis.labels import LabelSpace, code_frequency
+from xtrellis.index.huffman import HuffmanTree, huffman
+from xtrellis.index.tree import LabelTree
+from xtrellis.labels.frequency import code_frequency
+from xtrellis.labels.space import LabelSpace
 
 
 def least_depth(frequency):
@@ -63,7 +63,7 @@ def test_few_labels():
 def space(n_labels=30):
     rng = np.random.default_rng(1)
     Y = rng.random((100, n_labels)) < rng.random(n_labels) ** 3
-    return LabelSpace(as_features(rng.random((100, 5))), as_labels(Y.astype(float)))
+    return LabelSpace(xt.TrainingData.of(rng.random((100, 5)), Y))
 
 
 @pytest.mark.parametrize("kind", ["all", "marginal", "greedy", "soft"])

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import xtrellis as xt
 from xtrellis import BalancedTree, InterpolatedTree
-from xtrellis.arrays import as_features, as_labels
+from xtrellis.arrays.inputs import as_features, as_labels
 from xtrellis.index.huffman import huffman
-from xtrellis.labels import LabelSpace, code_frequency
+from xtrellis.labels.frequency import code_frequency
+from xtrellis.labels.space import LabelSpace
 
 
 def space(n_labels=300, n=800, d=40, seed=0, threads=1, power=1.0):
@@ -23,7 +24,7 @@ def space(n_labels=300, n=800, d=40, seed=0, threads=1, power=1.0):
     X = as_features(sp.random_array((n, d), density=0.2, rng=rng, format="csr"))
     rates = 0.5 / (1 + rng.permutation(n_labels)) ** power
     Y = as_labels((rng.random((n, n_labels)) < rates).astype(float))
-    return LabelSpace(X, Y, threads=threads)
+    return LabelSpace(xt.TrainingData.of(X, Y), threads=threads)
 
 
 @pytest.mark.parametrize("n_labels", [1, 2, 99, 201, 500])
@@ -115,7 +116,7 @@ def test_odd_shapes(n_labels, n, tradeoff, kind, route, smoothing, arity, max_le
     Y = rng.random((n, n_labels)) < rng.random(n_labels) ** 4
     Y[0, 0] = True
     X = rng.random((n, 6)) * (rng.random((n, 6)) < 0.4)
-    labels = LabelSpace(as_features(X), as_labels(Y.astype(float)), threads=1)
+    labels = LabelSpace(xt.TrainingData.of(X, Y), threads=1)
     index = InterpolatedTree(
         tradeoff=tradeoff, arity=arity, max_leaf=max_leaf, frequency=kind, route=route, smoothing=smoothing,
         row_weights=rng.random(n) + 0.01,
@@ -162,7 +163,7 @@ def test_refusals():
     labels = space(50)
     with pytest.raises(xt.InputError, match="one number for each of 800 rows"):
         InterpolatedTree(row_weights=[1.0, 2.0]).build(labels, seed=0)
-    empty = LabelSpace(labels.X, as_labels(np.zeros((800, 50))))
+    empty = LabelSpace(xt.TrainingData.of(labels.X, np.zeros((800, 50))))
     with pytest.raises(xt.InputError, match="zero everywhere: no row has a label"):
         InterpolatedTree().build(empty, seed=0)
     with pytest.raises(xt.InputError, match="zero everywhere: no row of a weight above 0"):

@@ -8,16 +8,16 @@ import scipy.sparse as sp
 
 import xtrellis as xt
 from xtrellis import KMeansTree
-from xtrellis.arrays import as_features, as_labels
+from xtrellis.arrays.inputs import as_features, as_labels
 from xtrellis.index import kmeans
-from xtrellis.labels import LabelSpace
+from xtrellis.labels.space import LabelSpace
 
 
 def space(n_labels=300, n=600, d=40, seed=0, threads=1, density=0.02, features=None):
     rng = np.random.default_rng(seed)
     X = as_features(sp.random_array((n, d), density=0.2, rng=rng, format="csr"))
     Y = as_labels((rng.random((n, n_labels)) < density).astype(float))
-    return LabelSpace(X, Y, threads=threads, features=features)
+    return LabelSpace(xt.TrainingData.of(X, Y, label_features=features), threads=threads)
 
 
 def leaf_sizes(tree):
@@ -60,7 +60,7 @@ def test_labels_without_rows_get_a_branch_of_their_own():
     Y = (rng.random((200, 100)) < 0.05).astype(float)
     Y[:, 50:] = 0
     Y[:, :50][rng.integers(200, size=50), np.arange(50)] = 1
-    tree = KMeansTree(k=5, max_leaf=4, depth=4).build(LabelSpace(X, as_labels(Y), threads=1), seed=0)
+    tree = KMeansTree(k=5, max_leaf=4, depth=4).build(LabelSpace(xt.TrainingData.of(X, Y), threads=1), seed=0)
     roots = {}
     for label in range(100):
         offsets, slots = tree.label_slots
@@ -75,8 +75,8 @@ def test_labels_without_rows_get_a_branch_of_their_own():
 @pytest.mark.parametrize("n_labels", [30, 5000])
 def test_labels_that_nothing_tells_apart_are_dealt_out(n_labels):
     X = as_features(np.ones((4, 3)))
-    alike = LabelSpace(X, as_labels(np.ones((4, n_labels))), threads=1)
-    nothing = LabelSpace(as_features(np.zeros((4, 3))), as_labels(np.zeros((4, n_labels))), threads=1)
+    alike = LabelSpace(xt.TrainingData.of(X, np.ones((4, n_labels))), threads=1)
+    nothing = LabelSpace(xt.TrainingData.of(np.zeros((4, 3)), np.zeros((4, n_labels))), threads=1)
     for labels in (alike, nothing):
         tree = KMeansTree(k=10, max_leaf=20, depth=5).build(labels, seed=0)
         assert leaf_sizes(tree).max() <= 20
@@ -86,7 +86,9 @@ def test_labels_that_nothing_tells_apart_are_dealt_out(n_labels):
 
 def test_depth_bounds_even_what_cannot_be_told_apart():
     X = as_features(np.ones((4, 3)))
-    tree = KMeansTree(k=3, max_leaf=2, depth=2).build(LabelSpace(X, as_labels(np.ones((4, 90))), threads=1), seed=0)
+    tree = KMeansTree(k=3, max_leaf=2, depth=2).build(
+        LabelSpace(xt.TrainingData.of(X, np.ones((4, 90))), threads=1), seed=0
+    )
     assert tree.depth == 3
     assert leaf_sizes(tree).tolist() == [10] * 9
 
@@ -96,7 +98,7 @@ def test_label_features_place_labels_that_have_no_rows():
     features[np.arange(100), np.arange(100) % 4] = 1
     X = as_features(np.zeros((5, 3)))
     tree = KMeansTree(k=4, max_leaf=30, depth=1).build(
-        LabelSpace(X, as_labels(np.zeros((5, 100))), features=features, threads=1), seed=2
+        LabelSpace(xt.TrainingData.of(X, np.zeros((5, 100)), label_features=features), threads=1), seed=2
     )
     for node in range(1, tree.n_nodes):
         below = ~tree.children[tree.offsets[node] : tree.offsets[node + 1]]

@@ -6,18 +6,21 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import xtrellis as xt
 from xtrellis import InputError, StoreError
-from xtrellis.arrays import as_features, as_labels
-from xtrellis.index import BalancedTree, FlatTree, LabelTree
-from xtrellis.labels import LabelSpace
-from xtrellis.store import State
+from xtrellis.arrays.inputs import as_features, as_labels
+from xtrellis.index.balanced import BalancedTree
+from xtrellis.index.flat import FlatTree
+from xtrellis.index.tree import LabelTree
+from xtrellis.labels.space import LabelSpace
+from xtrellis.store.state import State
 
 
 def space(n_labels=50, n=200, d=30, seed=0, threads=1):
     rng = np.random.default_rng(seed)
     X = as_features(sp.random_array((n, d), density=0.3, rng=rng, format="csr"))
     Y = as_labels((rng.random((n, n_labels)) < 0.1).astype(float))
-    return LabelSpace(X, Y, threads=threads)
+    return LabelSpace(xt.TrainingData.of(X, Y), threads=threads)
 
 
 def ragged():

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 import xtrellis as xt
 from xtrellis import cli
+from xtrellis.experiments import copies_report
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,7 @@ def world():
 
 def test_places_serve_different_meanings(world):
     original, fused, where, X, model = world
-    report = model.copies(fused, X=X, original=original, fused=where, most=12)
+    report = copies_report(model, fused, X=X, original=original, fused=where, most=12)
     assert len(report.copies) >= 6
     for copies in report.copies:
         assert sum(place.rows for place in copies.places) == copies.rows == 50
@@ -52,14 +53,14 @@ def test_places_serve_different_meanings(world):
 def test_what_it_refuses(world):
     original, fused, _, X, model = world
     with pytest.raises(ValueError, match="belong together"):
-        model.copies(fused, X=X, original=original)
+        copies_report(model, fused, X=X, original=original)
     with pytest.raises(ValueError, match="labels must be from 0 to 11"):
-        model.copies(fused, X=X, labels=[12])
+        copies_report(model, fused, X=X, labels=[12])
 
 
 def test_the_command_shows_it_and_writes_a_page(world, tmp_path, capsys):
     _, fused, _, _, model = world
-    tagger = xt.Tagger(xt.Vectorizer(), model.clone()).fit_dataset(fused)
+    tagger = xt.Tagger(xt.Vectorizer(), model.clone()).fit(fused)
     tagger.save(tmp_path / "model")
     xt.write(fused, tmp_path / "data.jsonl")
     at = str(tmp_path / "model")

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import xtrellis as xt
-from xtrellis.arrays import as_features
-from xtrellis.index import LabelTree
-from xtrellis.linear import LinearTree, PackedTree
-from xtrellis.linear.explain import as_row, labels_below, margins
+from xtrellis.arrays import as_row
+from xtrellis.arrays.inputs import as_features
+from xtrellis.index.tree import LabelTree
+from xtrellis.linear.explain import margins
+from xtrellis.linear.model import LinearTree
+from xtrellis.linear.packed import PackedTree
 
 
 def data(n=120, d=30, n_labels=40, seed=0):
@@ -144,8 +146,8 @@ def test_a_label_in_several_places_is_told_place_by_place():
     assert sorted(path.reached for path in narrow.paths) == [False, True]
     assert narrow.paths[0].reached
     assert narrow.score == narrow.paths[0].score
-    assert labels_below(tree, 0).tolist() == [0, 1, 2, 3, 4]
-    assert labels_below(tree, 2).tolist() == [0, 3, 4]
+    assert tree.labels_below(0).tolist() == [0, 1, 2, 3, 4]
+    assert tree.labels_below(2).tolist() == [0, 3, 4]
 
 
 def test_several_trees_are_averaged():
@@ -190,7 +192,7 @@ def test_clusters_are_told_by_their_frequent_labels():
     X, model = fitted()
     counts = np.arange(40)
     step = model.explain(X[[0]], 5, label_counts=counts).paths[0].steps[0]
-    below = labels_below(model.tree, step.node).tolist()
+    below = model.tree.labels_below(step.node).tolist()
     assert step.n_labels == len(below)
     assert list(step.labels) == sorted(below, reverse=True)[:5]
     assert set(model.explain(X[[0]], 5).paths[0].steps[0].labels) <= set(below)

@@ -13,9 +13,10 @@ import pytest
 import scipy.sparse as sp
 
 import xtrellis as xt
-from xtrellis import progress
-from xtrellis.linear import LinearTree, discard_checkpoint
-from xtrellis.linear.checkpoint import Checkpoint
+from xtrellis.core import progress
+from xtrellis.linear.model import LinearTree
+from xtrellis.store.checkpoint import Checkpoint
+from xtrellis.store.checkpoint import discard as discard_checkpoint
 
 
 def data(n=300, d=40, n_labels=120, seed=0):
@@ -95,6 +96,7 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_bytes(tmp_path, thread
     assert 0 < len(again) < resumed.tree.depth, "some levels are made, some are not made again"
     assert len(made) >= 2
     assert bytes_of(resumed) == bytes_of(unharmed)
+    assert path.exists(), "until the model is safe elsewhere"
     resumed.set_params(threads=1).save(tmp_path / "resumed")
     for file in (tmp_path / "unharmed").glob("*.safetensors"):
         assert file.read_bytes() == (tmp_path / "resumed" / file.name).read_bytes()
@@ -118,6 +120,7 @@ def test_several_trees_and_label_features(tmp_path):
         ({}, "X", "X is 300×40"),
         ({}, "Y", "Y is 300×120"),
         ({}, "features", "label features is 120×7"),
+        ({}, "names", "label names is 120 "),
     ],
 )
 def test_another_training_is_refused_and_named(tmp_path, params, change, says):
@@ -129,11 +132,24 @@ def test_another_training_is_refused_and_named(tmp_path, params, change, says):
     if change == "Y":
         Y = data(seed=1)[1]
     features = sp.csr_array(np.ones((120, 7))) if change == "features" else None
+    names = [f"label {i}" for i in range(120)] if change == "names" else None
     with pytest.raises(xt.StoreError, match=says) as error:
-        model(**params).fit(X, Y, label_features=features, checkpoint=tmp_path / "c")
+        model(**params).fit(X, Y, label_features=features, label_names=names, checkpoint=tmp_path / "c")
     assert str(error.value).count(", was") == 1
     assert "delete the folder to start anew" in str(error.value)
     assert sorted(file.name for file in (tmp_path / "c").iterdir()) == before
+
+
+def test_a_hierarchy_that_was_edited_is_noticed(tmp_path):
+    """A parameter names the file; the training is made from what the file holds."""
+    file = tmp_path / "a folder whose name is long enough to hide what comes behind it" / "hierarchy.tsv"
+    file.parent.mkdir()
+    file.write_text("".join(f"{label}\tgroup {label // 10}\n" for label in range(120)))
+    given = LinearTree(index=xt.GivenTree(path=str(file)))
+    given.fit(*data(), checkpoint=tmp_path / "c")
+    file.write_text("".join(f"{label}\tgroup {label // 20}\n" for label in range(120)))
+    with pytest.raises(xt.StoreError, match=r"hierarchy\.tsv is 1 \(\w{8}…\), was 1 \(\w{8}…\)\. Use the same"):
+        given.clone().fit(*data(), checkpoint=tmp_path / "c")
 
 
 def test_what_does_not_matter_may_change(tmp_path):
@@ -153,8 +169,42 @@ def test_a_damaged_part_is_made_again(tmp_path, damage):
         file.unlink()
     else:
         file.write_bytes(content if damage == "flip" else content[:100])
-    assert bytes_of(model().fit(*data(), checkpoint=path)) == bytes_of(model().fit(*data()))
+    resumed = model().fit(*data(), checkpoint=path)
+    assert bytes_of(resumed) == bytes_of(model().fit(*data()))
+    resumed.discard_checkpoint()
     assert not path.exists()
+
+
+def test_a_second_fit_goes_on_from_a_finished_training(tmp_path):
+    path = tmp_path / "c"
+    first = model(n_trees=2).fit(*data(), checkpoint=path)
+    made = {file.name: file.stat().st_mtime_ns for file in path.iterdir()}
+    listener = StopAfter(0, stop)
+    with progress.listen(listener):
+        second = model(n_trees=2).fit(*data(), checkpoint=path)
+    assert not [note for note in listener.notes if note.startswith("trained level")], "nothing is made again"
+    assert {file.name: file.stat().st_mtime_ns for file in path.iterdir()} == made
+    assert bytes_of(second) == bytes_of(first)
+    with pytest.raises(xt.StoreError, match=r"cost is 2\.0, was 1\.0"):
+        first.set_params(cost=2.0).fit(*data(), checkpoint=path)
+
+
+def test_saving_deletes_the_checkpoint_and_only_once_all_is_written(tmp_path):
+    path, target = tmp_path / "c", tmp_path / "m"
+    fitted = model().fit(*data(), checkpoint=path)
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(xt.StoreError):
+        fitted.save(tmp_path / "file" / "m")
+    with pytest.raises(xt.StoreError, match="cost was set to"):
+        fitted.set_params(cost=2.0).save(target)
+    assert path.exists(), "nothing was saved"
+    fitted.set_params(cost=1.0).save(target)
+    assert not path.exists()
+    fitted.save(target)  # there is no checkpoint any more
+    np.testing.assert_array_equal(xt.load(target).predict(data()[0]).scores, fitted.predict(data()[0]).scores)
+    fitted.fit(*data())
+    fitted.discard_checkpoint()  # a training without one
+    assert fitted.fitted
 
 
 def test_a_checkpoint_with_a_true_hash_and_wrong_weights_is_refused(tmp_path):

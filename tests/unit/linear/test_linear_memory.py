@@ -13,13 +13,11 @@ import scipy.sparse as sp
 from rich.console import Console
 
 import xtrellis as xt
-from xtrellis import progress
-from xtrellis.arrays import as_features, as_labels
+from xtrellis.core import progress
 from xtrellis.data.datasets.synthetic import synthetic
-from xtrellis.labels import LabelSpace
-from xtrellis.linear import LinearTree
-from xtrellis.linear.plan import Plan, plan
-from xtrellis.linear.shape import expected_shape
+from xtrellis.labels.space import LabelSpace
+from xtrellis.linear.memory import Plan, plan
+from xtrellis.linear.model import LinearTree
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +90,7 @@ def test_the_expected_shape_is_that_of_the_tree(n_labels, arity, max_leaf):
     index = xt.BalancedTree(arity=arity, max_leaf=max_leaf, iterations=1)
     X, Y = sp.csr_array((3, 2), dtype=np.float32), sp.csr_array((3, n_labels), dtype=np.float32)
     tree = LinearTree(index=index).fit(X, Y).tree
-    expected = [level.nodes for level in expected_shape(index, LabelSpace(as_features(X), as_labels(Y)))]
+    expected = [level.nodes for level in index.expected_levels(LabelSpace(xt.TrainingData.of(X, Y)))]
     assert len(expected) == tree.depth
     for guess, level in zip(expected, tree.levels(), strict=True):
         assert len(level) / 2 <= guess <= 2 * len(level)
@@ -141,8 +139,11 @@ def test_spilling_into_a_checkpoint(world, tmp_path):
     X, Y = world
     limit = int(LinearTree().estimate(X, Y).least_bytes * 1.001)
     model = LinearTree(memory_limit=limit).fit(X, Y, checkpoint=tmp_path / "c")
-    assert bytes_of(model) == bytes_of(LinearTree().fit(X, Y))
+    plain = LinearTree().fit(X, Y)
+    assert bytes_of(model) == bytes_of(plain)
+    model.discard_checkpoint()
     assert not (tmp_path / "c").exists()
+    np.testing.assert_array_equal(model.predict(X[:50]).scores, plain.predict(X[:50]).scores)
 
 
 def test_nothing_is_left_in_the_temporary_folder(world, tmp_path, monkeypatch):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import xtrellis as xt
-from xtrellis.arrays import as_labels
+from xtrellis.arrays.inputs import as_labels
 from xtrellis.data.datasets.synthetic import synthetic
-from xtrellis.linear import LinearTree
+from xtrellis.linear.model import LinearTree
 from xtrellis.linear.routes import NEGATIVES
 
 

@@ -9,8 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import xtrellis as xt
-from xtrellis.linear import LinearTree
-from xtrellis.linear.model import AT_ONCE
+from xtrellis.linear.model import LinearTree
 
 
 def data(n=80, d=30, n_labels=25):
@@ -26,8 +25,9 @@ def small(**params):
 @pytest.mark.parametrize("transform", ["l2-hinge", "sigmoid"])
 def test_transform_counts_at_once(transform, tmp_path):
     X, Y = data()
-    expected = small(transform=transform).fit(X, Y)
-    for model in (small().fit(X, Y), small(n_trees=1).fit(X, Y).stored_as("float32")):
+    expected = small(transform=transform, storage="float32").fit(X, Y)
+    exact = small(storage="float32").fit(X, Y)
+    for model in (exact, exact.stored_as("float32")):
         before = model.predict(X, k=5)
         model.set_params(transform=transform)
         found = model.predict(X, k=5)
@@ -41,7 +41,7 @@ def test_transform_counts_at_once(transform, tmp_path):
 
 def test_storage_of_a_trained_model_cannot_be_set():
     X, Y = data()
-    model = small().fit(X, Y)
+    model = small(storage="float32").fit(X, Y)
     for change in (lambda: model.set_params(storage="int8", beam=3), lambda: setattr(model, "storage", "int8")):
         with pytest.raises(
             xt.ParameterError, match=r"from 'float32' to 'int8': use stored_as\('int8'\).* or clone\(\)"
@@ -86,4 +86,9 @@ def test_copies_stand_on_their_own():
 
 
 def test_every_parameter_is_of_one_kind():
-    assert set(AT_ONCE) < set(LinearTree().get_params(deep=False))
+    roles = {name: declared.role for name, declared in LinearTree._params.items()}
+    assert roles.keys() == LinearTree().get_params(deep=False).keys()
+    assert {name for name, role in roles.items() if role == "search"} == {"search", "beam", "slack"}
+    assert {name for name, role in roles.items() if role == "fit+search"} == {"transform"}
+    assert {name for name, role in roles.items() if role == "machine"} == {"threads", "memory_limit"}
+    assert set(roles.values()) == {"fit", "search", "fit+search", "machine"}

@@ -7,12 +7,13 @@ import pytest
 import scipy.sparse as sp
 
 import xtrellis as xt
-from xtrellis.arrays import as_features, as_labels
+from xtrellis.arrays.inputs import as_features, as_labels
 from xtrellis.data.datasets.synthetic import synthetic
-from xtrellis.index import Index, LabelTree
-from xtrellis.labels import LabelSpace
-from xtrellis.linear import LinearTree
-from xtrellis.linear.shape import Level, expected_shape, shape_of
+from xtrellis.index.base import Index
+from xtrellis.index.shape import TreeLevel, levels_of
+from xtrellis.index.tree import LabelTree
+from xtrellis.labels.space import LabelSpace
+from xtrellis.linear.model import LinearTree
 
 FACTOR = 2.5  # an estimate of the model's size is this near; exact for classifiers where the data has no say
 N_LABELS = 3000
@@ -71,7 +72,7 @@ def test_sizes_are_near_for_every_index(world, name, negatives):
 @pytest.mark.parametrize("name", INDEXES)
 def test_shapes_hold_every_label(world, name):
     X, Y = world
-    levels = expected_shape(INDEXES[name], LabelSpace(X, Y))
+    levels = INDEXES[name].expected_levels(LabelSpace(xt.TrainingData.of(X, Y)))
     assert sum(level.labels for level in levels) == N_LABELS
     assert levels[0].nodes == 1
     assert [level.inner for level in levels[:-1]] == [level.nodes for level in levels[1:]]
@@ -82,8 +83,8 @@ def test_shapes_hold_every_label(world, name):
 @pytest.mark.parametrize("n_labels", [1, 2, 29, 31, 100, 101, 5000, 200_000])
 @pytest.mark.parametrize("index", [xt.KMeansTree(), xt.KMeansTree(k=2, depth=30, max_leaf=1), xt.KMeansTree(depth=1)])
 def test_unbalanced_shapes_of_any_size(n_labels, index):
-    space = LabelSpace(as_features(np.zeros((1, 1))), as_labels(sp.csr_array((1, n_labels), dtype=np.float32)))
-    levels = expected_shape(index, space)
+    space = LabelSpace(xt.TrainingData.of(np.zeros((1, 1)), sp.csr_array((1, n_labels), dtype=np.float32)))
+    levels = index.expected_levels(space)
     assert sum(level.labels for level in levels) == n_labels
     assert [level.inner for level in levels] == [*(level.nodes for level in levels[1:]), 0]
     assert all(level.nodes > 0 and level.labels >= 0 and level.inner >= 0 for level in levels)
@@ -92,7 +93,7 @@ def test_unbalanced_shapes_of_any_size(n_labels, index):
 
 def test_the_shape_of_a_tree_that_is_there():
     tree = LabelTree.from_parents([-1, 0, 0, 1, 1], [0, 1, 2, 3, 4, 5, 4], [2, 2, 3, 3, 4, 0, 2], 6)
-    assert shape_of(tree) == [Level(1, 2, 1), Level(2, 2, 3), Level(2, 0, 3)]
+    assert levels_of(tree) == [TreeLevel(1, 2, 1), TreeLevel(2, 2, 3), TreeLevel(2, 0, 3)]
 
 
 @pytest.mark.parametrize("name", INDEXES)

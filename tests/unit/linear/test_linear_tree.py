@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import xtrellis as xt
-from xtrellis.arrays import as_rows
-from xtrellis.linear import LinearTree, PackedTree
+from xtrellis.arrays.inputs import as_rows
+from xtrellis.linear.model import LinearTree
+from xtrellis.linear.packed import PackedTree
 from xtrellis.linear.search import SearchSettings, search_tree
 
 
@@ -121,7 +122,7 @@ def test_hostile_weights_never_leave_the_arrays(seed):
     state = model.trees[0].to_state()
     rng = np.random.default_rng(seed)
     arrays = {name: array.copy() for name, array in state.arrays.items()}
-    for name in ("buckets", "bytes", "biases", "scales"):
+    for name in ("buckets", "bytes", "biases", "scales", "label_ranks"):
         raw = arrays[name].view(np.uint8)
         at = rng.integers(0, len(raw), 20)
         raw[at] = rng.integers(0, 256, 20)
@@ -132,7 +133,9 @@ def test_hostile_weights_never_leave_the_arrays(seed):
         assert ((top.labels >= -1) & (top.labels < 30)).all()
 
 
-@pytest.mark.parametrize("name", ["bucket_offsets", "byte_offsets", "buckets", "bytes", "scales", "biases"])
+@pytest.mark.parametrize(
+    "name", ["bucket_offsets", "byte_offsets", "buckets", "bytes", "scales", "biases", "label_ranks"]
+)
 def test_arrays_of_the_wrong_form_are_refused(name):
     X, Y = data()
     state = LinearTree().fit(X, Y).trees[0].to_state()
@@ -155,6 +158,29 @@ def test_several_trees_are_averaged():
     np.testing.assert_allclose(top.scores, -np.sort(-mean, axis=1)[:, :4], rtol=1e-5)
     first = LinearTree(index=index, seed=4).fit(X, Y)
     np.testing.assert_array_equal(first.trees[0].arrays["bytes"], model.trees[0].arrays["bytes"])
+
+
+@pytest.mark.parametrize("n_trees", [1, 2])
+@pytest.mark.parametrize("search", ["beam", "best-first"])
+def test_equal_scores_are_ordered_by_frequency_then_id(search, n_trees, tmp_path):
+    """All labels are sure of themselves, with margins above 1: their scores are equal to the last bit."""
+    n_labels, counts = 12, np.array([32, 35, 33, 35, 31, 39, 32, 34, 34, 37, 31, 33])
+    Y = np.zeros((60, n_labels), np.float32)
+    Y[:40] = np.arange(40)[:, None] < counts
+    X = np.repeat(np.eye(2, dtype=np.float32), [40, 20], axis=0)  # labelled rows have the first word, others the second
+    asked = np.tile(np.array([[10, 0]], np.float32), (20, 1))
+    index = xt.BalancedTree(max_leaf=4, arity=2)
+    model = LinearTree(index=index, n_trees=n_trees, search=search, beam=None).fit(X, Y)
+    top = model.predict(asked, k=n_labels)
+    expected = np.lexsort((np.arange(n_labels), -counts))
+    assert (top.scores == 1).all()
+    np.testing.assert_array_equal(top.labels, np.tile(expected, (20, 1)))
+    model.save(tmp_path / "m")
+    for same in (model, model.stored_as("int8"), xt.load(tmp_path / "m")):
+        np.testing.assert_array_equal(same.predict(asked, k=5).labels, top.labels[:, :5])  # the k-th is no accident
+        np.testing.assert_array_equal(same.predict(asked[:1], k=5).labels, top.labels[:1, :5])
+        np.testing.assert_array_equal(same.predict(asked[:3], k=5).labels, top.labels[:3, :5])
+    assert [model.explain(asked[0], int(label)).rank for label in expected] == list(range(1, n_labels + 1))
 
 
 def test_entries_that_a_row_does_not_use_are_not_looked_at():
@@ -183,7 +209,7 @@ def test_narrow_storage_keeps_precision_on_rows_it_has_not_seen():
     world = {"n_labels": 400, "n_features": 2000, "labels_per_row": 3, "features_per_row": 20, "seed": 0}
     train = xt.synthetic(n_rows=3000, **world)
     test = xt.synthetic(n_rows=3000, first_row=3000, **world)
-    model = LinearTree().fit(train.X, train.Y)
+    model = LinearTree(storage="float32").fit(train.X, train.Y)
     exact = xt.evaluate(test.Y, model.predict(test.X, k=5), metrics=["P@1", "P@3", "P@5"])
     for storage in ("float16", "int8"):
         narrow = model.stored_as(storage)

@@ -7,8 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 import xtrellis as xt
-from xtrellis import progress
-from xtrellis.index.overlap import leaf_nodes
+from xtrellis.core import progress
+from xtrellis.experiments import RandomOverlap, overlap_rounds
+from xtrellis.index.overlap import Placing, leaf_nodes, placing_of
 from xtrellis.linear.packed import FAINT
 
 N, D, L = 300, 60, 48
@@ -118,11 +119,34 @@ def test_labels_without_rows_keep_their_place_and_limits_hold(data):
     offsets, slots = tree.label_slots
     assert (np.diff(offsets) <= 3).all()
     assert np.bincount(tree.owner[slots])[leaf_nodes(tree)].max() <= 9
-    free = small(overlap={"copies": 3}).fit(X, Y).tree
+    free = small(overlap={"copies": 3, "max_cluster_size": None}).fit(X, Y).tree
     assert free.label_slots[0][8] - free.label_slots[0][7] == 1  # label 7 has no rows
     assert base.n_nodes >= free.n_nodes
     with pytest.raises(ValueError, match="max_cluster_size must be at least"):
         small(overlap={"max_cluster_size": 1}).fit(X, Y)
+
+
+def test_clusters_are_limited_by_themselves_unless_that_is_not_wanted(data):
+    X, Y = data
+    sizes = {}
+    for limit in ("auto", None):
+        model = small(overlap={"copies": 3, "max_cluster_size": limit}).fit(X, Y)
+        slots = model.tree.label_slots[1]
+        sizes[limit] = np.bincount(model.tree.owner[slots])[leaf_nodes(model.tree)]
+        assert model.overlap_rounds[0][0].largest == sizes[limit].max()
+    now = placing_of(small().set_params(overlap=None).fit(X, Y).tree)
+    most = int(np.ceil(1.5 * 3 * L / now.n_clusters))
+    assert xt.Overlap(copies=3).limit(now) == most
+    assert xt.Overlap(copies=3, max_cluster_size=None).limit(now) is None
+    uneven = Placing.of_pairs(np.arange(L), np.minimum(np.arange(L), now.n_clusters - 1), L, now.n_clusters)
+    assert xt.Overlap(copies=1).limit(uneven) == L - now.n_clusters + 1  # what is there already may stay
+    assert sizes["auto"].max() <= most < sizes[None].max()
+    with pytest.raises(xt.ParameterError, match="max_cluster_size must be an integer ≥ 1"):
+        xt.Overlap(max_cluster_size="automatic")
+    typed = xt.Overlap()
+    for text, value in (("12", 12), ("none", None), ("auto", "auto")):
+        typed.set_from_text("max_cluster_size", text)
+        assert typed.max_cluster_size == value
 
 
 @pytest.mark.parametrize(
@@ -169,6 +193,7 @@ def test_a_stopped_training_goes_on_to_the_same_bytes(data, tmp_path, negatives,
         assert model.overlap_rounds == whole.overlap_rounds
         for name, array in whole.trees[0].arrays.items():
             assert model.trees[0].arrays[name].tobytes() == array.tobytes(), name
+        model.discard_checkpoint()
         assert not at.exists()
 
 
@@ -213,34 +238,33 @@ def test_without_the_update_the_classifiers_above_stay(data):
         )
 
 
-def test_precision_on_held_out_rows_is_kept_for_every_round(data, tmp_path):
+def test_precision_on_held_out_rows_after_every_round(data):
     X, Y = data
-    model = small(overlap={"rounds": 2, "held_out": 0.3}).fit(X, Y)
-    plain, *rest = model.overlap_trials
-    assert len(rest) >= len(model.overlap_rounds[0]) - 1  # rounds may end earlier on fewer rows
+    model = small(overlap={"rounds": 2}, n_trees=2)
+    plain, *rest = overlap_rounds(model, X, Y, holdout=0.3)
+    assert not model.fitted, "only copies are trained"
     kept, held = xt.data.split_rows(N, holdout=0.3, seed=1)
+    fitted = small(overlap={"rounds": 2}).fit(X[kept], Y[kept])
+    assert len(rest) == len(fitted.overlap_rounds[0])
+    assert [told["rounds"] for told in (plain, *rest)] == list(range(len(rest) + 1))
+    names = ["P@1", "P@3", "P@5"]
     without = small().set_params(overlap=None).fit(X[kept], Y[kept])
-    wanted = xt.evaluate(Y[held], without.predict(X[held], k=5), ["P@1", "P@3", "P@5"])
+    wanted = xt.evaluate(Y[held], without.predict(X[held], k=5), names)
     assert plain == {"rounds": 0.0} | {name: pytest.approx(value, abs=1e-3) for name, value in wanted.items()}
-    once = small(overlap={"held_out": 0.3, "rounds": 2}).set_params(overlap__held_out=0.0, overlap__rounds=1)
-    top = once.fit(X[kept], Y[kept]).predict(X[held], k=5)
-    assert rest[0]["P@5"] == pytest.approx(xt.evaluate(Y[held], top, ["P@5"])["P@5"], abs=1e-3)
-    # The model itself has seen all rows, as if nothing had been tried; and it remembers.
-    quiet = small(overlap={"rounds": 2}).fit(X, Y)
-    assert quiet.tree == model.tree
-    assert quiet.overlap_trials == ()
-    model.save(tmp_path / "m")
-    assert xt.load(tmp_path / "m").overlap_trials == model.overlap_trials
-    assert model.stored_as("int8").overlap_trials == model.overlap_trials
-    with pytest.raises(ValueError, match="held_out"):
-        small(overlap={"held_out": 0.1}).fit(X[:1], Y[:1])
+    for rounds, told in enumerate(rest, 1):
+        top = small(overlap={"rounds": rounds}).fit(X[kept], Y[kept]).predict(X[held], k=5)
+        assert told["P@5"] == pytest.approx(xt.evaluate(Y[held], top, ["P@5"])["P@5"], abs=1e-3)
+    assert overlap_rounds(model, xt.TrainingData.of(X, Y), holdout=0.3) == [plain, *rest]
+    with pytest.raises(ValueError, match=r"holdout=0\.1 leaves"):
+        overlap_rounds(small(), X[:1], Y[:1], holdout=0.1)
+    with pytest.raises(ValueError, match="needs a LinearTree with an overlap"):
+        overlap_rounds(xt.LinearTree(), X, Y)
 
 
 def test_random_copies_are_as_many_and_all_different(data):
     X, Y = data
-    model = small(overlap={"assign": "random", "copies": 3}).fit(X, Y)
+    model, other = (small(seed=seed).set_params(overlap=RandomOverlap(copies=3, beam=4)).fit(X, Y) for seed in (1, 2))
     assert (np.diff(model.tree.label_slots[0]) == 3).all()
-    other = small(overlap={"assign": "random", "copies": 3}, seed=2).fit(X, Y)
     assert model.tree != other.tree
 
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from pecos_world import World, change_json
 
 import xtrellis as xt
-from xtrellis.cli import run
+from xtrellis.cli.app import run
 
 K = 12
 
@@ -107,7 +107,7 @@ def test_other_files_with_the_same_content(tmp_path: Path) -> None:
 def test_many_small_groups_give_the_same_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = World.random([3, 300, 1000]).save(tmp_path / "m")
     whole = xt.import_pecos(folder)
-    monkeypatch.setattr("xtrellis.linear.pecos.GROUP", 50)
+    monkeypatch.setattr("xtrellis.interop.pecos.GROUP", 50)
     pieces = xt.import_pecos(folder)
     for name, array in whole.trees[0].arrays.items():
         assert np.array_equal(array, pieces.trees[0].arrays[name]), name

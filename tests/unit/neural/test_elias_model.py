@@ -8,24 +8,27 @@ import scipy.sparse as sp
 import torch
 
 import xtrellis as xt
-from xtrellis.arrays import as_features, as_labels
-from xtrellis.errors import TrainingError
-from xtrellis.neural import BagEncoder, Elias
-from xtrellis.neural import elias as elias_module
-from xtrellis.neural.elias_graph import connect, homes, partition
-from xtrellis.neural.elias_network import EliasNetwork
-from xtrellis.neural.elias_task import EliasTask
-from xtrellis.neural.encoder import Inputs
-from xtrellis.neural.rows import split
+from xtrellis.arrays.inputs import as_features, as_labels
+from xtrellis.core import progress
+from xtrellis.core.errors import TrainingError
+from xtrellis.labels.space import LabelSpace
+from xtrellis.neural.elias import model as elias_module
+from xtrellis.neural.elias.graph import connect
+from xtrellis.neural.elias.model import Elias
+from xtrellis.neural.elias.network import EliasNetwork
+from xtrellis.neural.elias.task import EliasTask
+from xtrellis.neural.encoders.bag import BagEncoder
+from xtrellis.neural.encoders.clusters import homes, partition
+from xtrellis.neural.encoders.inputs import inputs_of, validation_split
 
 N, D, L = 200, 60, 40
 SMALL = {
     "encoder": BagEncoder(dim=16),
-    "clusters": 8,
+    "n_clusters": 8,
     "beam": 3,
-    "shortlist": 12,
+    "shortlist_size": 12,
     "epochs": 4,
-    "batch": 32,
+    "batch_size": 32,
     "holdout": 0.3,
 }
 
@@ -40,11 +43,11 @@ def data():
 
 
 def task_of(model, data):
-    X, Y = data
-    how = model._settings(X, Y)
-    graph = model._clusters(X, Y, None, how.clusters)
-    train, held_out = split(Y, model.holdout, model.seed)
-    return EliasTask(Inputs(X=X), Y, train, held_out, graph, model.encoder, how, torch, torch.device("cpu"))
+    data = xt.TrainingData.of(*data)
+    how, graph = model._settings(data), model._clusters(data)
+    train, validation = validation_split(data.Y, model.holdout, model.seed)
+    inputs = inputs_of(model.encoder, data)
+    return EliasTask(inputs, data.Y, train, validation, graph, model.encoder, how, torch, torch.device("cpu"))
 
 
 def same(a, b):
@@ -76,7 +79,7 @@ def brute_force(network, vectors):
 def test_with_everything_looked_at_it_is_brute_force():
     network = random_network()
     vectors = np.random.default_rng(1).standard_normal((20, 8)).astype(np.float32)
-    labels, scores = network.predict(vectors, 30, beam=6, shortlist=30)
+    labels, scores = network.predict(vectors, 30, beam=6, shortlist_size=30)
     p = brute_force(network, vectors)
     for row in range(20):
         reached = labels[row] >= 0
@@ -88,14 +91,14 @@ def test_with_everything_looked_at_it_is_brute_force():
 def test_a_narrow_beam_finds_no_better_labels():
     network = random_network(2)
     vectors = np.random.default_rng(3).standard_normal((20, 8)).astype(np.float32)
-    wide, narrow = (network.predict(vectors, 5, beam=b, shortlist=s)[1] for b, s in ((6, 30), (2, 6)))
+    wide, narrow = (network.predict(vectors, 5, beam=b, shortlist_size=s)[1] for b, s in ((6, 30), (2, 6)))
     assert (narrow <= wide).all()
     assert (narrow < wide).any()
 
 
 def test_stage_one_with_a_cluster_for_each_label_is_the_partition_model(data):
     X, _ = data
-    model = Elias(stages=1, **SMALL | {"clusters": L, "beam": L, "shortlist": L}).fit(*data)
+    model = Elias(stages=1, **SMALL | {"n_clusters": L, "beam": L, "shortlist_size": L}).fit(*data)
     network = model.network
     np.testing.assert_array_equal(np.sort(network.edge_ids.ravel()), np.arange(L))
     assert (network.edge_logs == 0).all()
@@ -125,7 +128,7 @@ def test_teacher_forcing_reaches_every_label_of_a_row(data):
 
 def test_edges_stay_row_sparse_and_each_label_with_rows_has_one(data):
     _, Y = data
-    model = Elias(**SMALL | {"edges": 9}).fit(*data)
+    model = Elias(**SMALL | {"edges_per_cluster": 9}).fit(*data)
     ids = model.network.edge_ids
     assert ids.shape[1] <= 9
     for row in ids:
@@ -156,14 +159,8 @@ def test_clusters_are_balanced_parts(data):
     graph = model.partition(X, Y)
     assert graph.ids.shape == (8, 5)
     np.testing.assert_array_equal(np.sort(graph.ids.ravel()), np.arange(L))
-    again = partition(xt.BalancedTree(arity=2, max_leaf=7).build(_space(X, Y), seed=0), 7)
+    again = partition(xt.BalancedTree(arity=2, max_leaf=7).build(LabelSpace(xt.TrainingData(X, Y)), seed=0), 7)
     assert sorted(again.ids[again.ids >= 0].tolist()) == list(range(L))
-
-
-def _space(X, Y):
-    from xtrellis.labels import LabelSpace
-
-    return LabelSpace(X, Y)
 
 
 class StopError(Exception):
@@ -189,6 +186,10 @@ def test_stopped_and_going_on_it_ends_with_the_same_model(data, tmp_path, monkey
         again = Elias(**SMALL).fit(*data, checkpoint=tmp_path / "state")
         same(again.predict(X), whole.predict(X))
         assert [p["loss"] for p in again.curves] == [p["loss"] for p in whole.curves]
+        monkeypatch.setattr(elias_module.EliasTask, "epoch", None)  # nothing is left to do
+        same(Elias(**SMALL).fit(*data, checkpoint=tmp_path / "state").predict(X), whole.predict(X))
+        monkeypatch.undo()
+        again.save(tmp_path / "model")
         assert not (tmp_path / "state").exists()
 
 
@@ -207,7 +208,7 @@ def test_saved_and_loaded(data, tmp_path):
     again = xt.load(tmp_path / "m")
     same(again.predict(X), model.predict(X))
     assert again.curves == [{k: v for k, v in point.items() if k != "seconds"} for point in model.curves]
-    assert {"stage", "loss", "held_out_p1", "held_out_r100"} <= set(again.curves[-1])
+    assert {"stage", "loss", "validation_p1", "validation_r100"} <= set(again.curves[-1])
     assert [point["stage"] for point in again.curves] == [1, 1, 2, 2]
 
 
@@ -232,13 +233,30 @@ def test_a_damaged_model_is_refused(data):
 
 
 def test_memory_is_told_and_limited(data):
-    model = Elias(**SMALL)
-    assert model.memory(10**6, 10**6) > 10 * model.memory(D, L) > 0
-    with pytest.raises(TrainingError, match="memory_limit"):
+    model, told = Elias(**SMALL), []
+    small, large = (
+        model.estimate(sp.csr_array((N, d), dtype=np.float32), sp.csr_array((N, labels), dtype=np.float32))
+        for d, labels in ((D, L), (10**6, 10**6))
+    )
+    assert large.peak_bytes > 10 * small.peak_bytes > 0
+    assert (large.rows, large.features, large.labels) == (N, 10**6, 10**6)
+
+    class Listener:
+        begin = advance = end = staticmethod(lambda *args: 0)
+        note = staticmethod(told.append)
+
+    with (
+        progress.listen(Listener()),
+        pytest.raises(xt.ParameterError, match=r"memory_limit is 10KB.*edges_per_cluster"),
+    ):
         Elias(**SMALL, memory_limit="10KB").fit(*data)
+    assert told == [str(model.estimate(*data))]
+    model.set_params(memory_limit=model.estimate(*data).peak_bytes).fit(*data)
+    arrays = model.to_state().arrays
+    assert sum(a.nbytes for a in arrays.values()) < 1.2 * model.estimate(*data).model_bytes
 
 
-def test_a_loss_that_is_no_number_is_told(data, monkeypatch):
+def test_a_loss_that_is_no_number_is_told(data, monkeypatch, tmp_path):
     model = Elias(**SMALL)
     original, steps = EliasTask._piece, []
 
@@ -250,6 +268,17 @@ def test_a_loss_that_is_no_number_is_told(data, monkeypatch):
     monkeypatch.setattr(EliasTask, "_piece", piece)
     with pytest.raises(TrainingError, match="learning_rate"):
         model.fit(*data)
+    # What it keeps was trained with the parameters of that fit: it can be saved.
+    for dropout in (0.1, 0.3):
+        steps.clear()
+        with pytest.raises(TrainingError, match="keeps its state after epoch 1"):
+            model.set_params(dropout=dropout).fit(*data)
+        model.save(tmp_path / "m")
+        again = xt.load(tmp_path / "m")
+        assert (again.dropout, len(again.curves)) == (dropout, 1)
+        same(again.predict(data[0]), model.predict(data[0]))
+    with pytest.raises(xt.StoreError, match="dropout was set to"):
+        model.set_params(dropout=0.2).save(tmp_path / "m")
 
 
 def test_texts_are_asked_for_only_by_encoders_that_read_them(data):
@@ -268,5 +297,5 @@ def test_edges_can_go():
     assert (network.pruned(top=3).edge_ids >= 0).sum(axis=1).tolist() == [3] * 6
     vectors = np.random.default_rng(6).standard_normal((5, 8)).astype(np.float32)
     same_network = network.pruned()
-    for a, b in zip(*(n.predict(vectors, 5, beam=3, shortlist=8) for n in (network, same_network)), strict=True):
+    for a, b in zip(*(n.predict(vectors, 5, beam=3, shortlist_size=8) for n in (network, same_network)), strict=True):
         np.testing.assert_array_equal(a, b)

@@ -14,17 +14,17 @@ import scipy.sparse as sp
 import torch
 
 import xtrellis as xt
-from xtrellis.neural.processes import Together, _pack, _unpack
+from xtrellis.neural.training.processes import ProcessGroup, _pack, _unpack
 
 SCRIPT = """
 import sys, numpy as np, scipy.sparse as sp, torch, xtrellis as xt
-from xtrellis.neural.processes import Together
+from xtrellis.neural.training.processes import ProcessGroup
 sys.path.insert(0, sys.argv[2])
 import test_elias_processes as here
 folder = sys.argv[1]
 torch.distributed.init_process_group("gloo")
 rank = torch.distributed.get_rank()
-here.check_sums(Together(torch))
+here.check_sums(ProcessGroup(torch))
 X, Y = (sp.load_npz(f"{folder}/{name}.npz") for name in "XY")
 for name, model in here.models(threads=1).items():
     try:
@@ -39,34 +39,34 @@ torch.distributed.destroy_process_group()
 
 
 def models(**params: Any) -> dict[str, Any]:
-    how: dict[str, Any] = {"encoder": xt.BagEncoder(dim=16), "epochs": 2, "batch": 150, "holdout": 0.3, **params}
+    how: dict[str, Any] = {"encoder": xt.BagEncoder(dim=16), "epochs": 2, "batch_size": 150, "holdout": 0.3, **params}
     return {
-        "elias": xt.Elias(clusters=8, **how),
+        "elias": xt.Elias(n_clusters=8, **how),
         "ova": xt.EncoderOvA(**how),
-        "xtransformer": xt.XTransformer(clusters=8, **how),
+        "xtransformer": xt.XTransformer(n_clusters=8, **how),
     }
 
 
-def check_sums(together: Together) -> None:
+def check_sums(processes: ProcessGroup) -> None:
     """What `gather` and `add` give is what one process would have computed, for any number of tasks."""
     for count in (1, 2, 5):
         rng = np.random.default_rng(count)
         tasks = [[rng.standard_normal(s).astype(np.float32) * 10.0**i for s in ((3, 5), (7,))] for i in range(count)]
         odd = [[np.arange(i, dtype=np.int32), np.full((1, i), i, np.float64)] for i in range(count)]
-        mine = together.share(range(count))
+        mine = processes.share(range(count))
         expected = [tasks[0][j].copy() for j in range(2)]
         for arrays in tasks[1:]:
             expected = [total + array for total, array in zip(expected, arrays, strict=True)]
-        for got, wanted in zip(together.add([tasks[i] for i in mine], tasks[0], count), expected, strict=True):
+        for got, wanted in zip(processes.add([tasks[i] for i in mine], tasks[0], count), expected, strict=True):
             np.testing.assert_array_equal(got, wanted)
-        for got, wanted in zip(together.gather([odd[i] for i in mine], count), odd, strict=True):
+        for got, wanted in zip(processes.gather([odd[i] for i in mine], count), odd, strict=True):
             for a, b in zip(got, wanted, strict=True):
                 np.testing.assert_array_equal(a, b)
                 assert (a.dtype, a.shape) == (b.dtype, b.shape)
 
 
 def test_one_process_is_the_simplest_case() -> None:
-    check_sums(Together(torch))
+    check_sums(ProcessGroup(torch))
     arrays = [np.ones((2, 0, 3), np.float32), np.arange(5, dtype=np.int64), np.zeros((1, 1), np.int32)]
     for got, wanted in zip(_unpack(_pack(arrays)), arrays, strict=True):
         np.testing.assert_array_equal(got, wanted)

@@ -7,9 +7,11 @@ import scipy.sparse as sp
 import torch
 
 import xtrellis as xt
-from xtrellis.arrays import as_features, as_labels
-from xtrellis.neural import BagEncoder, EncoderOvA, ova_task
-from xtrellis.neural.encoder import Inputs
+from xtrellis.arrays.inputs import as_features, as_labels
+from xtrellis.neural.encoders.bag import BagEncoder
+from xtrellis.neural.encoders.base import Inputs
+from xtrellis.neural.ova import task as ova_task
+from xtrellis.neural.ova.model import EncoderOvA
 
 N, D, L = 150, 40, 30
 
@@ -24,14 +26,14 @@ def data():
 def test_blocks_give_the_gradient_of_the_whole(monkeypatch):
     monkeypatch.setattr(ova_task, "LABELS", 7)
     X, Y = data()
-    how = ova_task.Settings(
+    how = ova_task.OvASettings(
         dropout=0.0,
-        batch=50,
+        batch_size=50,
         epochs=1,
         learning_rate=0.1,
-        encoder_rate=0.1,
-        decay=0.1,
-        averaging=1.0,
+        encoder_learning_rate=0.1,
+        weight_decay=0.1,
+        swa_start=1.0,
         seed=0,
         threads=2,
     )
@@ -55,9 +57,9 @@ def test_blocks_give_the_gradient_of_the_whole(monkeypatch):
 
 def test_it_asks_every_label_and_survives_the_store(tmp_path):
     X, Y = data()
-    model = EncoderOvA(encoder=BagEncoder(dim=16), epochs=15, batch=16, dropout=0, learning_rate=0.1, holdout=0).fit(
-        X, Y
-    )
+    model = EncoderOvA(
+        encoder=BagEncoder(dim=16), epochs=15, batch_size=16, dropout=0, learning_rate=0.1, holdout=0
+    ).fit(X, Y)
     top = model.predict(X, k=L)
     assert (np.sort(top.labels, axis=1) == np.arange(L)).all()
     p = 1 / (1 + np.exp(-model.embed(X) @ model.label_weights.T))
@@ -67,11 +69,14 @@ def test_it_asks_every_label_and_survives_the_store(tmp_path):
     again = xt.load(tmp_path / "m")
     np.testing.assert_array_equal(again.predict(X).scores, model.predict(X).scores)
     assert len(again.curves) == len(model.curves)
+    estimate, arrays = model.estimate(X, Y), model.to_state().arrays
+    assert estimate.peak_bytes > estimate.model_bytes
+    assert sum(array.nbytes for name, array in arrays.items() if name != "curves") == estimate.model_bytes
 
 
 def test_going_on_after_a_stop(tmp_path, monkeypatch):
     X, Y = data()
-    how = {"encoder": BagEncoder(dim=8), "epochs": 3, "batch": 32}
+    how = {"encoder": BagEncoder(dim=8), "epochs": 3, "batch_size": 32}
     whole = EncoderOvA(**how).fit(X, Y)
     original, seen = ova_task.OvATask.measure, []
 

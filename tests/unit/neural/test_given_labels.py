@@ -7,11 +7,11 @@ import pytest
 import scipy.sparse as sp
 
 import xtrellis as xt
-from xtrellis.neural import given
+from xtrellis.neural import scoring
 
-SMALL = {"encoder": xt.BagEncoder(dim=8), "epochs": 2, "batch": 64, "threads": 1}
+SMALL = {"encoder": xt.BagEncoder(dim=8), "epochs": 2, "batch_size": 64, "threads": 1}
 MODELS = {
-    "Elias": lambda: xt.Elias(clusters=8, beam=8, shortlist=60, **SMALL),  # looks at everything
+    "Elias": lambda: xt.Elias(n_clusters=8, beam=8, shortlist_size=60, **SMALL),  # looks at everything
     "EncoderOvA": lambda: xt.EncoderOvA(**SMALL),
     "Glas": lambda: xt.Glas(dim=16, epochs=2, threads=1),
 }
@@ -25,7 +25,7 @@ def data():
 
 @pytest.mark.parametrize("name", MODELS)
 def test_scores_of_given_labels_are_those_of_predictions(name, data, monkeypatch):
-    monkeypatch.setattr(given, "PIECE", 100)  # several pieces
+    monkeypatch.setattr(scoring, "PIECE", 100)  # several pieces
     X, Y = data
     model = MODELS[name]().fit(X, Y)
     top = model.predict(X, 60)

@@ -10,11 +10,11 @@ import pytest
 import scipy.sparse as sp
 
 import xtrellis as xt
-from xtrellis import progress
-from xtrellis.neural import ann
-from xtrellis.neural.curves import plot
-from xtrellis.neural.glas_task import GlasTask
-from xtrellis.store import State
+from xtrellis.core import progress
+from xtrellis.neural.glas import search
+from xtrellis.neural.glas.task import GlasTask
+from xtrellis.neural.training.curves import plot
+from xtrellis.store.state import State
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def data():
 
 
 def small(**params):
-    return xt.Glas(**{"dim": 24, "epochs": 3, "seed": 1, "batch": 64, **params})
+    return xt.Glas(**{"dim": 24, "epochs": 3, "seed": 1, "batch_size": 64, **params})
 
 
 def arrays(model):
@@ -48,8 +48,8 @@ def strip(point):
         {"loss": "softmax", "hidden": "linear"},
         {"regularizer": "spread-out", "weight_norm": False},
         {"regularizer": "gravity"},
-        {"regularizer": "laplacian", "similarity": "pmi", "weight": 0.1},
-        {"regularizer": None, "negatives": 40, "input_dropout": 1.0, "holdout": 0},
+        {"regularizer": "laplacian", "similarity": "pmi", "regularizer_weight": 0.1},
+        {"regularizer": None, "n_negatives": 40, "input_dropout": 0.0, "holdout": 0},
     ],
 )
 def test_every_kind_learns(data, params):
@@ -65,7 +65,7 @@ def test_every_kind_learns(data, params):
 def test_curves_and_early_stopping(data, tmp_path):
     model = small(epochs=6, holdout=0.2).fit(data.X, data.Y)
     assert [point["epoch"] for point in model.curves] == list(range(1, len(model.curves) + 1))
-    assert {"loss", "regularizer", "train_p1", "held_out_p1"} <= set(model.curves[0])
+    assert {"loss", "regularizer", "train_p1", "validation_p1"} <= set(model.curves[0])
     model.save(tmp_path / "m")
     loaded = xt.load(tmp_path / "m")
     assert [strip(p) for p in loaded.curves] == [strip(p) for p in model.curves]
@@ -79,10 +79,10 @@ def test_the_best_epoch_is_kept(data, monkeypatch):
 
     def measure(self):
         states.append(self.labels.weights.copy())
-        return {"train_p1": 0.0, "held_out_p1": next(heights)}
+        return {"train_p1": 0.0, "validation_p1": next(heights)}
 
     monkeypatch.setattr(GlasTask, "measure", measure)
-    model = small(epochs=6, early_stopping=2).fit(data.X, data.Y)
+    model = small(epochs=6, patience=2).fit(data.X, data.Y)
     assert len(model.curves) == 4  # two epochs without gain after the second
     seen = np.asarray(data.Y.sum(axis=0)).ravel() > 0
     np.testing.assert_array_equal(model.label_vectors[seen], states[1][seen])
@@ -116,7 +116,11 @@ def test_an_interrupted_training_goes_on_and_ends_the_same(data, tmp_path, after
     with pytest.raises(Stop), progress.listen(StopAfter(after)):
         small(epochs=4).fit(data.X, data.Y, checkpoint=tmp_path / "c")
     assert (tmp_path / "c" / "checkpoint.json").exists()
-    same(small(epochs=4, threads=1).fit(data.X, data.Y, checkpoint=tmp_path / "c"), whole)
+    again = small(epochs=4, threads=1).fit(data.X, data.Y, checkpoint=tmp_path / "c")
+    same(again, whole)
+    with progress.listen(StopAfter(0)):  # nothing is left to do
+        same(small(epochs=4).fit(data.X, data.Y, checkpoint=tmp_path / "c"), whole)
+    again.save(tmp_path / "m")
     assert not (tmp_path / "c").exists()
 
 
@@ -127,7 +131,7 @@ def test_another_training_is_refused(data, tmp_path):
         small(dim=8).fit(data.X, data.Y, checkpoint=tmp_path / "c")
 
 
-def test_a_loss_that_is_no_number_stops_and_the_last_good_state_is_kept(data, monkeypatch):
+def test_a_loss_that_is_no_number_stops_and_the_last_good_state_is_kept(data, monkeypatch, tmp_path):
     fresh = small(learning_rate=1e38)
     with pytest.raises(xt.TrainingError, match="smaller learning_rate"):
         fresh.fit(data.X, data.Y)
@@ -146,6 +150,26 @@ def test_a_loss_that_is_no_number_stops_and_the_last_good_state_is_kept(data, mo
     assert model.fitted
     assert len(model.curves) == 1
     assert np.isfinite(model.predict(data.X, k=3).scores).all()
+    # What it keeps was trained with the parameters of that fit: it can be saved, and they are what must not change.
+    trained = small().fit(data.X, data.Y).set_params(learning_rate=0.3)
+    calls.clear()
+    monkeypatch.setattr(GlasTask, "_step", spoilt)
+    with pytest.raises(xt.TrainingError):
+        trained.fit(data.X, data.Y)
+    monkeypatch.undo()
+    assert len(trained.curves) == 1
+    trained.save(tmp_path / "m")
+    assert xt.load(tmp_path / "m").learning_rate == 0.3
+    with pytest.raises(xt.StoreError, match=r"learning_rate was set to 0\.2 after training with 0\.3"):
+        trained.set_params(learning_rate=0.2).save(tmp_path / "m")
+
+
+def test_what_it_takes_is_estimated(data):
+    few, many = (small(dim=dim).estimate(data.X, data.Y) for dim in (24, 240))
+    assert (few.rows, few.features, few.labels) == (500, 700, 60)
+    assert many.peak_bytes > few.peak_bytes > few.model_bytes > 0
+    arrays = small(holdout=0).fit(data.X, data.Y).to_state().arrays
+    assert sum(array.nbytes for array in arrays.values()) == pytest.approx(few.model_bytes, rel=0.1)
 
 
 def test_bad_input(data):
@@ -162,8 +186,8 @@ def test_bad_input(data):
 
 def test_one_label_few_rows_and_nothing_in_them():
     X = sp.csr_array(np.array([[1.0, 0], [0, 2], [0, 0]], np.float32))
-    one = small(batch=4096).fit(X, np.ones((3, 1)))
-    assert one.predict(X, k=2).labels.tolist() == [[0, -1]] * 3
+    one = small(batch_size=4096).fit(X, np.ones((3, 1)))
+    assert one.predict(X, k=2).labels.tolist() == [[0]] * 3
     single = small().fit(X[:1], np.array([[0, 1, 0]]))
     assert single.predict(X, k=1).labels.shape == (3, 1)
     empty = small().fit(sp.csr_array((4, 2)), np.eye(4))
@@ -196,13 +220,13 @@ def test_a_damaged_index_is_refused_or_does_no_harm(data, tmp_path):
         ({"codes": codes, "levels": not_finite}, "levels of a LabelIndex must be finite"),
     ):
         with pytest.raises(xt.StoreError, match=message):
-            ann.LabelIndex.from_state({}, State(arrays=arrays))
+            search.LabelIndex.from_state({}, State(arrays=arrays))
     for wrong in (codes[:0], codes[:, :-64], np.concatenate([codes, codes])):
         state = model.to_state()
-        state.parts["index"] = ann.LabelIndex(wrong, levels)
+        state.parts["index"] = search.LabelIndex(wrong, levels)
         with pytest.raises(xt.StoreError, match="the index must be of 60 vectors of length 16"):
             xt.Glas.from_state(model.to_config()["params"], state)
-    model._index = ann.LabelIndex(np.random.default_rng(0).integers(0, 256, codes.shape).astype(np.uint8), levels)
+    model._index = search.LabelIndex(np.random.default_rng(0).integers(0, 256, codes.shape).astype(np.uint8), levels)
     assert model.predict(data.X, k=100).labels.max() < 60
 
 

@@ -7,9 +7,9 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from xtrellis.arrays import as_labels
-from xtrellis.neural import losses, regularizers
-from xtrellis.neural.similarity import SIMILARITIES, Similarity
+from xtrellis.arrays.inputs import as_labels
+from xtrellis.neural.glas import losses, regularizers
+from xtrellis.neural.glas.similarity import SIMILARITIES, Similarity
 
 N, M, DIM = 7, 11, 5
 

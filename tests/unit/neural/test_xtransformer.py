@@ -12,15 +12,14 @@ import torch
 from scipy.sparse.linalg import norm
 
 import xtrellis as xt
-from xtrellis import progress
-from xtrellis.arrays import as_features, as_labels
-from xtrellis.linear import fitting
-from xtrellis.neural import ova_task
-from xtrellis.neural.clusters import balanced, clusters_of_rows, n_clusters
+from xtrellis.core import progress
+from xtrellis.linear import fit as fitting
+from xtrellis.neural.encoders.clusters import balanced_clusters, clusters_of_rows, n_clusters
+from xtrellis.neural.ova import task as ova_task
 from xtrellis.neural.xtransformer import MatcherTask
 
 N, D, L = 200, 40, 50
-SMALL = {"clusters": 8, "epochs": 3, "batch": 50}
+SMALL = {"n_clusters": 8, "epochs": 3, "batch_size": 50}
 
 
 def data() -> tuple[Any, Any]:
@@ -36,8 +35,9 @@ def small(**params: Any) -> xt.XTransformer:
 
 
 def test_rows_have_the_clusters_of_their_labels() -> None:
-    X, Y = (as_features(data()[0]), as_labels(data()[1]))
-    graph = balanced(xt.BagEncoder(), X, Y, None, 8, seed=0, threads=1, device="cpu")
+    rows = xt.TrainingData.of(*data())
+    Y = rows.Y
+    graph = balanced_clusters(xt.BagEncoder(), rows, 8, seed=0, threads=1, device="cpu")
     assert graph.n_clusters == 8
     sizes = (graph.ids >= 0).sum(axis=1)
     assert sizes.sum() == L
@@ -127,9 +127,14 @@ def test_a_stopped_training_goes_on(tmp_path: Path, where: str) -> None:
         with pytest.raises(xt.StoreError, match="another training"):
             small(dropout=0.1).fit(X, Y, checkpoint=tmp_path / "c")
         model.fit(X, Y, checkpoint=tmp_path / "c")
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(fitting.PackedTree, "join", stop)
+            again = small().fit(X, Y, checkpoint=tmp_path / "c")  # nothing is left to do
     assert epochs == ([0, 1, 2, 2] if where == "encoder" else [0, 1, 2])
+    model.save(tmp_path / "m")
     assert not (tmp_path / "c").exists()
-    np.testing.assert_array_equal(model.predict(X).scores, whole.predict(X).scores)
+    for other in (model, again, xt.load(tmp_path / "m")):
+        np.testing.assert_array_equal(other.predict(X).scores, whole.predict(X).scores)
 
 
 def test_memory_is_told_and_limited() -> None:
@@ -140,6 +145,12 @@ def test_memory_is_told_and_limited() -> None:
         begin = advance = end = staticmethod(lambda *args: 0)
         note = staticmethod(told.append)
 
-    with progress.listen(Listener()), pytest.raises(xt.TrainingError, match="memory_limit"):
+    with (
+        progress.listen(Listener()),
+        pytest.raises(xt.ParameterError, match=r"memory_limit is 20kB.*dim of the encoder"),
+    ):
         small(memory_limit="20kB").fit(X, Y)
     assert any("the encoder takes about" in line for line in told)
+    few, many = (small(encoder=xt.BagEncoder(dim=dim)).estimate(X, Y) for dim in (16, 1024))
+    assert many.peak_bytes > 10 * few.peak_bytes > 0
+    assert many.model_bytes > 10 * few.model_bytes > 0

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import xtrellis as xt
+from xtrellis.rank.candidates import Candidates, reciprocal_ranks
 from xtrellis.rank.isotonic import Curve
-from xtrellis.rank.pool import Pool, reciprocal_ranks
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_a_member_that_cannot_score_says_nothing(data, members):
     X, _ = data
 
     class Mute(xt.LinearTree):
-        score = property(lambda self: self.nothing)  # no such attribute: hasattr is False
+        score = None
 
     mute = Mute()
     mute._trees = members[0]._trees
@@ -61,7 +61,7 @@ def test_a_member_that_cannot_score_says_nothing(data, members):
 def test_reciprocal_ranks():
     a = xt.TopK(np.array([[3, 1]], np.int32), np.array([[0.9, 0.2]], np.float32), 5)
     b = xt.TopK(np.array([[2, 3]], np.int32), np.array([[0.5, 0.4]], np.float32), 5)
-    pool = Pool.of([a, b])
+    pool = Candidates.of([a, b])
     scores, missing = pool.scores_of(a)
     np.testing.assert_array_equal(missing, [False, True, False])
     np.testing.assert_allclose(reciprocal_ranks(pool, scores, missing), [1 / 62, 0, 1 / 61])
@@ -71,7 +71,7 @@ def test_reciprocal_ranks():
 
 def test_the_best_of_a_pool_are_padded():
     top = xt.TopK(np.array([[3, 1], [2, -1]], np.int32), np.array([[0.2, 0.9], [0.5, 0]], np.float32), 5)
-    pool = Pool.of([top, top])
+    pool = Candidates.of([top, top])
     found = pool.best(pool.scores_of(top)[0], 4)
     np.testing.assert_array_equal(found.labels, [[1, 3, -1, -1], [2, -1, -1, -1]])
     np.testing.assert_allclose(found.scores, [[0.9, 0.2, 0, 0], [0.5, 0, 0, 0]])
@@ -80,7 +80,7 @@ def test_the_best_of_a_pool_are_padded():
 @pytest.mark.parametrize("combine", ["mean", "calibrated", "reciprocal-rank"])
 def test_ways_to_combine(combine, data, members, tmp_path):
     X, Y = data
-    ensemble = xt.Ensemble.of(members, combine=combine, candidates=10, held_out=(X[500:], Y[500:]))
+    ensemble = xt.Ensemble.of(members, combine=combine, candidates=10, validation=(X[500:], Y[500:]))
     top = ensemble.predict(X, 5)
     alone = xt.evaluate(Y, members[0].predict(X, 5), ["P@1"])["P@1"]
     assert xt.evaluate(Y, top, ["P@1"])["P@1"] > alone - 5
@@ -110,7 +110,7 @@ def test_what_is_refused(data, members):
     X, Y = data
     with pytest.raises(xt.InputError, match="needs trained models"):
         xt.Ensemble.of([xt.LinearTree()])
-    with pytest.raises(xt.InputError, match="needs held_out"):
+    with pytest.raises(xt.InputError, match="needs validation"):
         xt.Ensemble.of(members, combine="calibrated")
     small = xt.LinearTree().fit(X, Y[:, :10])
     with pytest.raises(xt.InputError, match=r"same labels; they have \[10, 80\]"):
@@ -138,7 +138,7 @@ def test_members_by_name_and_by_text():
 
 
 def test_a_hierarchy_by_name_reaches_the_members():
-    """Names are told to an index before training, not as a parameter: copies must keep them."""
+    """Names come with the data, which every member is trained on, at any depth."""
     tree = xt.GivenTree(parents={"pear": "fruit", "plum": "fruit", "leek": "greens", "fruit": "", "greens": ""})
     texts, names = ["a pear", "a plum", "a leek"] * 5, [["pear"], ["plum"], ["leek"]] * 5
     ensemble = xt.Ensemble(models=[xt.LinearTree(index=tree), xt.Reranked(base=xt.LinearTree(index=tree))])

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from rich.console import Console
 
 import xtrellis as xt
-from xtrellis.linear.estimate import together
+from xtrellis.model import Estimate, can_score, one_after_another, why_no_explanation
 
 
 @pytest.fixture(scope="module")
@@ -89,58 +89,122 @@ def test_an_ensemble_explains_by_its_members(data: Any, combine: str) -> None:
 
 def test_what_cannot_explain_says_so(data: Any) -> None:
     X, Y = data
-    model = xt.Ensemble(models=[xt.SoftmaxTree(dim=4, epochs=1)]).fit(X, Y)
-    with pytest.raises(xt.InputError, match="SoftmaxTree cannot explain its answers, so neither can the Ensemble"):
+
+    class Mute(xt.LinearTree):
+        explain = None
+
+    said = "a Mute cannot explain its answers"
+    model = xt.Ensemble(models=[Mute()]).fit(X, Y)
+    with pytest.raises(xt.InputError, match=f"{said}, so neither can the Ensemble"):
         model.explain(X[[0]], 3)
+    assert why_no_explanation(model) == said
+    inside = xt.Reranked(base=xt.Ensemble(models=[small(), Mute()]), calibrate=False, candidates=5).fit(X, Y)
+    assert why_no_explanation(inside) == said
+    with pytest.raises(xt.InputError, match=f"{said}, so neither can the Reranked"):
+        inside.explain(X[[0]], 3)
+    assert why_no_explanation(small()) is None
+
+
+def test_a_softmax_tree_explains_inside_others(data: Any) -> None:
+    X, Y = data
+    model = xt.Ensemble(models=[xt.SoftmaxTree(dim=4, epochs=1), small()]).fit(X, Y)
+    assert why_no_explanation(model) is None
+    label, score = next(iter(model.predict(X[[0]], 1)))[0]
+    why = model.explain(X[[0]], label)
+    assert (why.rank, len(why.members)) == (1, 2)
+    assert why.score == pytest.approx(score, rel=1e-6)
+
+
+def test_who_can_score_given_labels(data: Any) -> None:
+    X, Y = data
+
+    class Mute(xt.LinearTree):
+        score = None
+
+    models = [small(), xt.Reranked(base=Mute(), candidates=5, calibrate=False)]
+    ensemble = xt.Ensemble(models=models, candidates=5).fit(X, Y)
+    assert [can_score(member) for member in ensemble.members] == [True, False]
+    assert not can_score(ensemble)
+    with pytest.raises(xt.InputError, match="Reranked cannot score given labels, so neither can the ensemble"):
+        ensemble.score(X, Y)
+    with pytest.raises(xt.InputError, match="Mute cannot score given labels, so neither can Reranked"):
+        ensemble.members[1].score(X, Y)
+    assert can_score(xt.Ensemble(models=[small()], candidates=5).fit(X, Y))
 
 
 def test_estimates_are_those_of_the_members(data: Any) -> None:
     X, Y = data
     one = small().estimate(X, Y)
-    assert together([one]) == one
+    alone = one_after_another([one])
+    assert type(alone) is Estimate
+    assert alone.to_dict().items() <= one.to_dict().items()
     both = xt.Ensemble(models=[small(), small(n_trees=2)]).estimate(X, Y)
-    assert both is not None
     assert both.classifiers == 3 * one.classifiers
     assert both.model_bytes == 3 * one.model_bytes
     assert both.matrices_bytes == one.matrices_bytes
     assert both.peak_bytes > one.peak_bytes
-    ranked = xt.Reranked(base=small()).estimate(X, Y)
-    assert ranked is not None
+    ranked = xt.Reranked(base=small(), candidates=20).estimate(X, Y)
     assert ranked.classifiers == one.classifiers + 50
-    assert one.model_bytes < ranked.model_bytes <= ranked.model_bytes_at_most
-    assert xt.Ensemble(models=[small(), xt.SoftmaxTree()]).estimate(X, Y) is None
-    assert xt.Reranked(base=xt.SoftmaxTree()).estimate(X, Y) is None
+    assert ranked.visits == one.visits + 300 * 20
+    assert one.model_bytes < ranked.model_bytes
+    assert one.peak_bytes < ranked.peak_bytes
+    assert (ranked.rows, ranked.features, ranked.labels) == (300, 40, 50)
+    softmax = xt.SoftmaxTree().estimate(X, Y)
+    mixed = xt.Ensemble(models=[small(), xt.SoftmaxTree()]).estimate(X, Y)
+    assert mixed.model_bytes == one.model_bytes + softmax.model_bytes
+    assert mixed.training_bytes == max(one.training_bytes, one.model_bytes + softmax.training_bytes)
+    assert xt.Reranked(base=xt.SoftmaxTree()).estimate(X, Y).model_bytes > softmax.model_bytes
+    with_names = xt.Reranked(base=small()).estimate(X, Y, label_features=sp.eye_array(50, format="csr"))
+    assert with_names.matrices_bytes > ranked.matrices_bytes
+
+
+def test_estimates_of_models_that_are_trained_in_turn() -> None:
+    """While one is trained, those before it are there; the data is there once."""
+    common = {"rows": 10, "features": 20, "labels": 30, "matrices_bytes": 1000}
+    first = Estimate(**common, training_bytes=500, model_bytes=100, classifiers=3, visits=7)
+    second = Estimate(**common, training_bytes=450, model_bytes=200, classifiers=4, visits=1)
+    assert one_after_another([first, second]) == Estimate(
+        **common, training_bytes=550, model_bytes=300, classifiers=7, visits=8
+    )
+    assert one_after_another([second, first]).training_bytes == 700
+    assert one_after_another([second, first]).peak_bytes == 1700
 
 
 def test_texts_and_label_features_go_where_they_are_of_use(data: Any) -> None:
     X, Y = data
-    told: list[tuple[str, bool, bool]] = []
+    told: list[tuple[str, bool]] = []
 
     class Reader(xt.LinearTree):
         reads_texts = True
 
-        def fit(self, X: Any, Y: Any, *, texts: Any = None) -> Any:  # type: ignore[override]
-            told.append(("fit", len(texts) == X.shape[0], True))
-            return super().fit(X, Y)
+        def _train(self, data: Any, checkpoint: Any) -> None:
+            told.append(("train", len(data.texts) == data.n_rows))
+            super()._train(data, checkpoint)
 
         def predict(self, X: Any, k: int = 10, *, texts: Any = None) -> Any:  # type: ignore[override]
-            told.append(("predict", len(texts) == X.shape[0], True))
+            told.append(("predict", len(texts) == X.shape[0]))
             return super().predict(X, k)
 
-        def score(self, X: Any, labels: Any, *, texts: Any = None) -> Any:  # type: ignore[override]
-            told.append(("score", len(texts) == X.shape[0], True))
+        def score(self, X: Any, labels: Any, *, texts: Any = None) -> Any:
+            told.append(("score", len(texts) == X.shape[0]))
             return super().score(X, labels)
 
     texts = ["some words"] * 300
     ensemble = xt.Ensemble(models=[Reader(), small()], candidates=3)
     assert ensemble.reads_texts
-    assert ensemble.fit_takes("label_features")
+    assert ensemble.uses_label_features
     ensemble.fit(X, Y, texts=texts, label_features=sp.eye_array(50, format="csr"))
     ensemble.predict(X[:20], texts=texts[:20])
-    assert {what for what, *_ in told} == {"fit", "predict", "score"}
-    assert all(right for _, right, _ in told)
-    assert not xt.Ensemble(models=[xt.Elias()]).fit_takes("label_features")
-    assert not xt.Reranked(base=xt.Elias()).fit_takes("label_features")
+    assert {what for what, _ in told} == {"train", "predict", "score"}
+    assert all(right for _, right in told)
+    with pytest.raises(xt.InputError, match="reads texts; pass texts"):
+        ensemble.fit(X, Y)
+    assert not xt.Ensemble(models=[xt.Elias()]).uses_label_features
+    assert not xt.Reranked(base=xt.Elias()).uses_label_features
+    with pytest.raises(xt.InputError, match="label_features: Ensemble has no use for them"):
+        xt.Ensemble(models=[xt.Elias()]).fit(X, Y, label_features=np.eye(50))
+    with pytest.raises(xt.InputError, match="label_features: Reranked has no use for them"):
+        xt.Reranked(base=xt.Elias()).fit(X, Y, label_features=np.eye(50))
     assert not xt.Reranked().reads_texts
     placed = xt.Reranked(base=small(), calibrate=False)
     with_names = placed.fit(X, Y, label_features=sp.csr_array(np.repeat(np.eye(5), 10, axis=0) * 100)).fitted_base

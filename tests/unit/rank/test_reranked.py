@@ -9,10 +9,10 @@ import pytest
 import scipy.sparse as sp
 
 import xtrellis as xt
-from xtrellis.arrays import as_features, as_labels
+from xtrellis.arrays.inputs import as_features, as_labels
 from xtrellis.rank.calibration import Calibration
 from xtrellis.rank.classifiers import Classifiers
-from xtrellis.store import State
+from xtrellis.store.state import State
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def test_the_base_gets_the_seed_and_is_trained_on_all_rows(model, data):
 def test_a_trained_base_is_taken_as_it_is(data):
     X, Y = data
     base = xt.preset("parabel", seed=9).fit(X[:400], Y[:400])
-    model = xt.Reranked(candidates=15).fit(X[:400], Y[:400], fitted_base=base, held_out=(X[400:], Y[400:]))
+    model = xt.Reranked(candidates=15).fit(X[:400], Y[:400], fitted_base=base, validation=(X[400:], Y[400:]))
     assert model.fitted_base is base
     assert model._calibration is not None
     assert model._calibration.n_leaves > 1
@@ -95,9 +95,9 @@ def test_texts_go_to_a_base_that_reads_them(data):
     class Reader(xt.LinearTree):
         reads_texts = True
 
-        def fit(self, X, Y, *, texts=None):
-            seen.append(("fit", list(texts)))
-            return super().fit(X, Y)
+        def _train(self, data, checkpoint):
+            seen.append(("train", list(data.texts)))
+            super()._train(data, checkpoint)
 
         def predict(self, X, k=10, *, texts=None):
             seen.append(("predict", list(texts)))
@@ -106,7 +106,7 @@ def test_texts_go_to_a_base_that_reads_them(data):
     texts = [f"row {i}" for i in range(600)]
     model = xt.Reranked(base=Reader(), candidates=5).fit(X, Y, texts=texts)
     model.predict(X[:2], texts=["a", "b"])
-    assert [what for what, _ in seen] == ["fit", "predict", "predict", "fit", "predict", "predict"]
+    assert [what for what, _ in seen] == ["train", "predict", "predict", "train", "predict", "predict"]
     assert sorted(seen[0][1] + seen[2][1]) == sorted(texts)
     assert seen[1][1] == seen[0][1]
     assert seen[-1][1] == ["a", "b"]
@@ -192,7 +192,7 @@ def test_a_damaged_calibration_is_refused(change, message):
 
 def test_the_ranker_sees_the_bases_vectors(data, tmp_path):
     X, Y = data
-    base = xt.Elias(encoder=xt.BagEncoder(dim=8), epochs=2, batch=64, threads=1).fit(X, Y)
+    base = xt.Elias(encoder=xt.BagEncoder(dim=8), epochs=2, batch_size=64, threads=1).fit(X, Y)
     model = xt.Reranked(calibrate=False, vector_weight=0.5, threads=1).fit(X, Y, fitted_base=base)
     seen = xt.concatenate_features(X, base.embed(X), weights=(1, 0.5))
     assert model.classifiers.n_features == seen.shape[1]

@@ -9,7 +9,10 @@ import pytest
 import scipy.sparse as sp
 
 import xtrellis as xt
-from xtrellis import cli, progress
+from xtrellis import cli
+from xtrellis.core import progress
+from xtrellis.experiments import AsynchronousSoftmaxTree
+from xtrellis.labels.space import LabelSpace
 from xtrellis.softmax.training import Descent, visits
 
 INDEXES = [
@@ -40,21 +43,37 @@ def test_it_beats_the_majority_on_rows_it_has_not_seen(data, index):
 
 
 @pytest.mark.parametrize("settings", [
-    {"targets": "all"}, {"weighing": "average", "rate": 1.0}, {"weighing": "weighted", "rate": 1.0}, {"batch": 1},
-    {"asynchronous": True, "threads": 2}, {"rate": 1.0}, {"bias": 0.0},
+    {"targets": "all"}, {"weighting": "average", "learning_rate": 1.0}, {"weighting": "weighted", "learning_rate": 1.0},
+    {"batch_size": 1}, {"learning_rate": 1.0}, {"bias": 0.0},
 ], ids=repr)  # fmt: skip
 def test_every_way_of_training_learns(data, settings):
-    X, Y = data
-    model = xt.SoftmaxTree(dim=32, **settings).fit(X, Y)
+    _learns(xt.SoftmaxTree(dim=32, **settings), *data)
+
+
+def test_threads_that_do_not_wait_learn_too(data):
+    _learns(AsynchronousSoftmaxTree(dim=32, threads=2), *data)
+
+
+def _learns(model, X, Y):
+    model.fit(X, Y)
     assert np.isfinite(model.predict(X).scores).all()
     assert precision(model, X, Y) > 1.5 * majority(Y)
 
 
-@pytest.mark.parametrize("weighing", ["average", "weighted", "unit"])
-def test_too_high_a_rate_stays_finite(data, weighing):
+@pytest.mark.parametrize("weighting", ["average", "weighted", "unit"])
+def test_too_high_a_rate_stays_finite(data, weighting):
     X, Y = data
-    top = xt.SoftmaxTree(dim=16, epochs=3, rate=1000.0, weighing=weighing).fit(X, Y).predict(X)
+    top = xt.SoftmaxTree(dim=16, epochs=3, learning_rate=1000.0, weighting=weighting).fit(X, Y).predict(X)
     assert np.isfinite(top.scores).all()
+
+
+def test_a_training_that_goes_astray_is_told_and_leaves_what_was_there(data):
+    X, Y = data
+    model = xt.SoftmaxTree(dim=16, epochs=2).fit(X, Y)
+    before = model.predict(X)
+    with pytest.raises(xt.TrainingError, match=r"learning_rate=1e\+39 .* lower"):
+        model.set_params(learning_rate=1e39).fit(X, Y)
+    np.testing.assert_array_equal(model.predict(X).scores, before.scores)
 
 
 def test_the_scale_of_the_values_does_not_matter(data):
@@ -82,8 +101,8 @@ def test_work_enough_for_two_threads_gives_the_same_vectors(data, monkeypatch):
 def test_visits(data):
     _, Y = data
     Y = xt.arrays.as_labels(Y)
-    tree = xt.FlatTree().build(xt.labels.LabelSpace(Y, Y), seed=0)
-    shape = {"dim": 4, "epochs": 3, "rate": 1.0, "weighing": "unit", "bias": 1.0, "batch": 4, "asynchronous": False}
+    tree = xt.FlatTree().build(LabelSpace(xt.TrainingData(Y, Y)), seed=0)
+    shape = {"dim": 4, "epochs": 3, "learning_rate": 1.0, "weighting": "unit", "bias": 1.0, "batch_size": 4}
     labelled = np.flatnonzero(np.diff(Y.indptr))
     one = list(visits(Y, tree, Descent(targets="one", seed=2, **shape)))
     dense = Y.toarray()
@@ -142,12 +161,12 @@ def test_bad_input(data):
     X, Y = data
     for wrong in (
         {"dim": 0},
-        {"rate": 0},
-        {"rate": -1.0},
+        {"learning_rate": 0},
+        {"learning_rate": -1.0},
         {"epochs": 0},
         {"targets": "some"},
         {"bias": -1},
-        {"batch": 0},
+        {"batch_size": 0},
     ):
         with pytest.raises(xt.ParameterError, match=next(iter(wrong))):
             xt.SoftmaxTree(**wrong)
@@ -193,8 +212,8 @@ def test_a_damaged_model_is_refused(data, tmp_path):
     for name, array in (("units", state.arrays["units"][1:]), ("embeddings", state.arrays["embeddings"][:, :3])):
         with pytest.raises(xt.StoreError, match="must be float32 of shape"):
             type(model.network).from_state({}, type(state)(state.meta, {**state.arrays, name: array}, state.parts))
-    with pytest.raises(xt.StoreError, match="weighing"):
-        type(model.network).from_state({}, type(state)({**state.meta, "weighing": "odd"}, state.arrays, state.parts))
+    with pytest.raises(xt.StoreError, match="weighting"):
+        type(model.network).from_state({}, type(state)({**state.meta, "weighting": "odd"}, state.arrays, state.parts))
 
 
 def test_tagger_and_command_line(tmp_path, capsys):

@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from xtrellis.checks import choice, integer, number, part
-from xtrellis.config import Configured, param
-from xtrellis.errors import StoreError
-from xtrellis.store import State, Storable
-from xtrellis.strings import StringTable
+from xtrellis.arrays.strings import StringTable
+from xtrellis.core.checks import choice, integer, number, part
+from xtrellis.core.config import Configured, param
+from xtrellis.core.errors import StoreError
+from xtrellis.store.state import State, Storable
 
 
 class ToyIndex(Configured, ABC):
@@ -28,10 +28,17 @@ class ToyTree(ToyIndex):
 
 
 class Toy(Configured, Storable):
-    beam: int = param(integer(at_least=1), default=10)
+    beam: int = param(integer(at_least=1), default=10, role="search")
     cost: float = param(number(above=0, infinite=True), default=1.0)
     loss: str = param(choice("hinge", "logistic"), default="hinge")
     index: ToyIndex = param(part(ToyIndex), default=ToyTree())
+    threads: int | None = param(integer(at_least=1, or_none=True), default=None, role="machine")
+
+    from_store = False
+
+    def loaded(self):
+        assert len(self.names)  # all is there already
+        self.from_store = True
 
     def fit(self, n=5, d=3, seed=0):
         rng = np.random.default_rng(seed)
@@ -87,7 +94,7 @@ class Picky(Bag):
     @classmethod
     def from_state(cls, params, state):
         if state.meta["raise"] == "MissingExtraError":
-            from xtrellis.errors import MissingExtraError
+            from xtrellis.core.errors import MissingExtraError
 
             raise MissingExtraError("torch", "deep", "this model")
         raise {e.__name__: e for e in (KeyError, TypeError, ValueError, RecursionError, MemoryError)}[

@@ -18,7 +18,7 @@ from store_toys import Bag, Toy
 
 import xtrellis
 from xtrellis import store
-from xtrellis.errors import StoreError
+from xtrellis.core.errors import StoreError
 from xtrellis.store import plain
 
 MAX = 2**63 - 1

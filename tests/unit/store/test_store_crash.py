@@ -16,7 +16,7 @@ import pytest
 from store_toys import Bag, Toy
 
 from xtrellis import store
-from xtrellis.errors import StoreError
+from xtrellis.core.errors import StoreError
 from xtrellis.store import swap
 
 SYSTEM_CALLS = ("mkdir", "open", "close", "fsync", "listdir", "rename", "unlink", "rmdir")

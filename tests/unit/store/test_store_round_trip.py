@@ -19,8 +19,9 @@ import safetensors.numpy
 from store_toys import Bag, Picky, Toy, ToyTree
 
 import xtrellis as xt
-from xtrellis import progress, store
-from xtrellis.errors import MissingExtraError, StoreError
+from xtrellis import store
+from xtrellis.core import progress
+from xtrellis.core.errors import MissingExtraError, StoreError
 from xtrellis.store import registry
 
 DTYPES = ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1"]
@@ -34,6 +35,23 @@ def test_an_object_comes_back_equal_with_its_parameters(tmp_path):
     assert again.get_params(deep=True)["index__arity"] == 16
     assert sorted(p.name for p in (tmp_path / "m").iterdir()) == ["model.json", "model.safetensors"]
     assert [p.name for p in tmp_path.iterdir()] == ["m"]
+
+
+def test_what_belongs_to_the_computer_is_not_stored(tmp_path):
+    for i, threads in enumerate((None, 3)):
+        store.save(Toy(beam=3, threads=threads).fit(), tmp_path / f"m{i}")
+    for name in ("model.json", "model.safetensors"):
+        assert (tmp_path / "m0" / name).read_bytes() == (tmp_path / "m1" / name).read_bytes()
+    assert "threads" not in json.loads((tmp_path / "m1/model.json").read_text())["model"]["params"]
+    again = store.load(tmp_path / "m1")
+    assert (again.beam, again.threads) == (3, None)
+
+
+def test_every_object_is_told_that_it_was_loaded(tmp_path):
+    outer = Bag(parts={"deep": Bag(parts={"toy": Toy().fit()})})
+    store.save(outer, tmp_path / "m")
+    assert store.load(tmp_path / "m").state.parts["deep"].state.parts["toy"].from_store
+    assert not outer.state.parts["deep"].state.parts["toy"].from_store
 
 
 def test_numpy_parameters_become_plain_json(tmp_path):

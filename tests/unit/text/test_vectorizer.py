@@ -7,10 +7,11 @@ import threading
 import numpy as np
 import pytest
 
-from xtrellis.arrays import as_features
-from xtrellis.errors import InputError, NotFittedError, ParameterError, StoreError
-from xtrellis.store import State
-from xtrellis.text import Vectorizer, door
+from xtrellis.arrays.inputs import as_features
+from xtrellis.core.errors import InputError, NotFittedError, ParameterError, StoreError
+from xtrellis.store.state import State
+from xtrellis.text import encoding
+from xtrellis.text.vectorizer import Vectorizer
 
 TEXTS = [
     "The quick brown fox jumps over the lazy dog",
@@ -47,10 +48,10 @@ def test_threads_and_blocks_do_not_matter(monkeypatch):
     whole = Vectorizer(**params, threads=1)
     X = whole.fit_transform(texts)
     for size, threads in ((500, 1), (500, 2), (3000, 3)):
-        monkeypatch.setattr(door, "LARGEST_BLOCK", size)
-        monkeypatch.setattr(door, "SMALLEST_BLOCK", 1)
+        monkeypatch.setattr(encoding, "LARGEST_BLOCK", size)
+        monkeypatch.setattr(encoding, "SMALLEST_BLOCK", 1)
         cut = Vectorizer(**params, threads=threads)
-        assert len(door.blocks(texts, threads)) > 5
+        assert len(encoding.blocks(texts, threads)) > 5
         assert same(cut.fit_transform(texts), X)
         assert same(cut.transform(texts), X)
         for name, array in cut.to_state().arrays.items():
@@ -136,7 +137,7 @@ def test_wrong_input_is_named():
     vectorizer = Vectorizer()
     with pytest.raises(NotFittedError, match="call fit first"):
         vectorizer.transform(["a"])
-    with pytest.raises(InputError, match=r"item 1 is None \(NoneType\)"):
+    with pytest.raises(InputError, match=r"texts\[1\] is None \(NoneType\)"):
         vectorizer.fit(["a", None])
     with pytest.raises(InputError, match="put it in a list"):
         vectorizer.fit("one text")

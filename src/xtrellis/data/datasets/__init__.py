@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...errors import ParameterError, nearest
+from ...core import ParameterError, nearest
 from . import pydocs
 from .pydocs import Split
 

@@ -25,9 +25,8 @@ import numpy as np
 import scipy
 from scipy.sparse import csr_array
 
-from ... import progress
-from ...errors import DataError
-from ...types import Csr
+from ...arrays import Csr
+from ...core import DataError, progress
 from ..dataset import Dataset
 from . import cache, paragraphs
 

@@ -24,10 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ... import progress, rng
-from ...arrays import MAX_ID, as_features, as_labels
-from ...checks import integer, number
-from ...types import Array, Csr, Int64
+from ...arrays import MAX_ID, Array, Csr, Int64, as_features, as_labels
+from ...core import generator, integer, mix_words, number, progress
+from ...core import key as rng_key
 from ..dataset import Dataset
 
 PAGE = 16_384  # rows; part of the data's definition
@@ -113,7 +112,7 @@ def _blocks(
     seed: int,
     first_row: int,
 ) -> Iterator[tuple[Csr, Csr]]:
-    ranks = rng.generator(seed, "ranks").permutation(n_labels) + 1.0
+    ranks = generator(seed, "ranks").permutation(n_labels) + 1.0
     cumulative = np.cumsum(ranks**-zipf)
     world = World(n_labels, n_features, cumulative / cumulative[-1], seed)
     end = first_row + n_rows
@@ -124,7 +123,7 @@ def _blocks(
 
 
 def _page(world: World, page: int, labels_per_row: float, features_per_row: int, noise: float) -> tuple[Csr, Csr]:
-    random = rng.generator(world.seed, "page", page)
+    random = generator(world.seed, "page", page)
     counts = 1 + random.poisson(labels_per_row - 1, PAGE)
     starts = np.concatenate([[0], np.cumsum(counts)])
     labels = _draw_labels(world, random, counts, starts)
@@ -183,19 +182,11 @@ def _repeats(rows: Int64, labels: Int64, n_labels: int) -> Int64:
 
 def _signature(world: World, level: Int64, node: Int64, which: Int64) -> Int64:
     """The `which`-th feature of a node: a hash of where it sits, so that no table is needed for millions of labels."""
-    key = np.uint64(rng.key(world.seed, "signature"))
-    state = _mix(key ^ (level.astype(np.uint64) << np.uint64(60)) ^ node.astype(np.uint64))
-    word = _mix(state ^ which.astype(np.uint64))
+    key = np.uint64(rng_key(world.seed, "signature"))
+    state = mix_words(key ^ (level.astype(np.uint64) << np.uint64(60)) ^ node.astype(np.uint64))
+    word = mix_words(state ^ which.astype(np.uint64))
     features: Int64 = ((word >> np.uint64(32)) * np.uint64(world.n_features) >> np.uint64(32)).astype(np.int64)
     return features
-
-
-def _mix(x: UInt64) -> UInt64:
-    """rng.mix for arrays."""
-    x = x + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
 
 
 def _matrix(rows: Array, columns: Array, width: int) -> Csr:

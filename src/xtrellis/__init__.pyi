@@ -1,0 +1,59 @@
+"""What a type checker sees: the same names as `__init__.py` loads on first use (a test compares the two)."""
+
+from . import data as data
+from . import metrics as metrics
+from . import store as store
+from .arrays import TopK as TopK
+from .arrays import concatenate_features as concatenate_features
+from .catalog import preset as preset
+from .catalog import presets as presets
+from .core import DataError as DataError
+from .core import InputError as InputError
+from .core import MissingExtraError as MissingExtraError
+from .core import NotFittedError as NotFittedError
+from .core import ParameterError as ParameterError
+from .core import StoreError as StoreError
+from .core import TrainingError as TrainingError
+from .core import XtrellisError as XtrellisError
+from .data import Dataset as Dataset
+from .data import TrainingData as TrainingData
+from .data import datasets as datasets
+from .data import read as read
+from .data import synthetic as synthetic
+from .data import write as write
+from .explain import ExplainedTag as ExplainedTag
+from .explain import Explanation as Explanation
+from .index import BalancedTree as BalancedTree
+from .index import FlatTree as FlatTree
+from .index import GivenTree as GivenTree
+from .index import HuffmanTree as HuffmanTree
+from .index import InterpolatedTree as InterpolatedTree
+from .index import KMeansTree as KMeansTree
+from .index import LabelTree as LabelTree
+from .index import Overlap as Overlap
+from .interop import import_pecos as import_pecos
+from .labels import entangle as entangle
+from .labels import fuse as fuse
+from .linear import LinearTree as LinearTree
+from .metrics import Report as Report
+from .metrics import evaluate as evaluate
+from .model import Estimate as Estimate
+from .model import Model as Model
+from .neural import BagEncoder as BagEncoder
+from .neural import Elias as Elias
+from .neural import EncoderOvA as EncoderOvA
+from .neural import Glas as Glas
+from .neural import TransformerEncoder as TransformerEncoder
+from .neural import XTransformer as XTransformer
+from .rank import Ensemble as Ensemble
+from .rank import Ranker as Ranker
+from .rank import Reranked as Reranked
+from .softmax import SoftmaxTree as SoftmaxTree
+from .store import load as load
+from .tagger import Tag as Tag
+from .tagger import Tagger as Tagger
+from .text import Vectorizer as Vectorizer
+from .tuning import choose_tradeoff as choose_tradeoff
+
+__version__: str
+__all__: list[str]

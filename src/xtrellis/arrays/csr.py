@@ -1,0 +1,101 @@
+"""Sparse matrices by rows as kernels want them, int32 ids beside int64 offsets, and the few things done to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .types import Csr, Float32, Int32, Int64
+
+MAX_ID = 2**31 - 1  # label and feature ids fit int32 (-1 pads predictions); offsets are int64
+
+
+class Rows:
+    """A csr matrix for kernels only: four attributes, none of the cost of building SciPy's object."""
+
+    __slots__ = ("data", "indices", "indptr", "shape")
+
+    def __init__(self, data: Float32, indices: Int32, indptr: Int64, shape: tuple[int, int]) -> None:
+        self.data, self.indices, self.indptr, self.shape = data, indices, indptr, shape
+
+
+def assemble(data: Any, indices: Any, indptr: Any, shape: tuple[int, ...]) -> Csr:
+    """A csr_array that keeps int32 indices beside int64 offsets (scipy's constructor would make them alike)."""
+    out = sp.csr_array(shape, dtype=data.dtype)
+    out.data, out.indices, out.indptr = data, indices, indptr
+    out.has_sorted_indices = True
+    out.has_canonical_format = True
+    return out
+
+
+def for_scipy(matrix: Csr) -> Csr:
+    """The same matrix with offsets and indices of one dtype, which SciPy's own functions need: for users' hands."""
+    if matrix.indptr.dtype == matrix.indices.dtype:
+        return matrix
+    dtype = np.int32 if matrix.indptr[-1] <= MAX_ID else np.int64
+    return assemble(matrix.data, matrix.indices.astype(dtype, copy=False), matrix.indptr.astype(dtype), matrix.shape)
+
+
+def ranges(begins: Any, counts: Any) -> Int64:
+    """begins[0], begins[0] + 1, … (counts[0] of them), begins[1], …: the places of slices, one after another."""
+    ends = np.cumsum(counts)
+    places: Int64 = np.arange(ends[-1] if len(ends) else 0) + np.repeat(begins - (ends - counts), counts)
+    return places
+
+
+def spans_of_work(upto: Any, parts: int) -> list[tuple[int, int]]:
+    """Cut things into at most `parts` runs of about the same work; `upto[i]` is the work of all before thing i."""
+    cuts = np.searchsorted(upto, np.linspace(0, upto[-1], parts + 1)[1:-1])
+    return list(pairwise(np.unique(np.concatenate([[0], cuts, [len(upto) - 1]])).tolist()))
+
+
+def take_rows(matrix: Csr | Rows, rows: Any) -> Csr:
+    """Some rows of a checked matrix, in any order (SciPy's own indexing would make ids and offsets of one dtype)."""
+    lengths = np.diff(matrix.indptr)[rows]
+    indptr = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=indptr[1:])
+    places = ranges(matrix.indptr[:-1][rows], lengths)
+    return assemble(matrix.data[places], matrix.indices[places], indptr, (len(lengths), matrix.shape[1]))
+
+
+def row_numbers(matrix: Csr | Rows) -> Int64:
+    """The row of every stored entry."""
+    return np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
+
+
+def join_parts(parts: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Parts (offsets from 0, arrays that they count …) of a matrix, made by several threads, one below the other."""
+    shift = np.cumsum([0, *(part[0][-1] for part in parts)])
+    offsets = np.concatenate([[0], *(part[0][1:] + start for part, start in zip(parts, shift, strict=False))])
+    return offsets.astype(np.int64), *(np.concatenate(arrays) for arrays in list(zip(*parts, strict=True))[1:])
+
+
+def transpose(matrix: Csr) -> Csr:
+    """A csr of the transpose."""
+    turned = matrix.tocsc()
+    ids, offsets = turned.indices.astype(np.int32, copy=False), turned.indptr.astype(np.int64, copy=False)
+    return assemble(turned.data, ids, offsets, (matrix.shape[1], matrix.shape[0]))
+
+
+def unit_rows(matrix: Csr) -> Csr:
+    """Every row at length 1; rows of zeros stay."""
+    return assemble(unit_values(matrix), matrix.indices, matrix.indptr, matrix.shape)
+
+
+def unit_values(matrix: Csr | Rows) -> Float32:
+    """The values of a matrix whose rows have length 1; rows of zeros stay."""
+    counts = np.diff(matrix.indptr)
+    # In float64: squares of large float32 values overflow.
+    squares = np.add.reduceat(np.append(matrix.data.astype(np.float64) ** 2, 0), matrix.indptr[:-1]) * (counts > 0)
+    scale = np.divide(1, np.sqrt(squares), out=np.zeros(len(counts)), where=squares > 0)
+    values: Float32 = (matrix.data * np.repeat(scale, counts)).astype(np.float32)
+    return values
+
+
+def n_bytes_of(*matrices: Csr | None) -> int:
+    """Bytes of some sparse matrices."""
+    return sum(int(m.indptr.nbytes + m.indices.nbytes + m.data.nbytes) for m in matrices if m is not None)

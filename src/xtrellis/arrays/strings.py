@@ -1,0 +1,108 @@
+"""A list of strings that lives in two arrays: 200,000 label names load by memory map and decode one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from ..core import InputError, StoreError
+from .types import Array, Int64, UInt8
+
+
+class StringTable(Sequence[str]):
+    """Read-only sequence of strings: UTF-8 bytes end to end, and where each one begins."""
+
+    def __init__(self, text: UInt8, offsets: Int64) -> None:
+        self.text, self.offsets = text, offsets
+        self._ids: dict[str, int] | None = None
+
+    @classmethod
+    def of(cls, strings: Iterable[str]) -> StringTable:
+        """From any strings; a StringTable is returned as it is."""
+        if isinstance(strings, StringTable):
+            return strings
+        if isinstance(strings, str):
+            raise InputError(f"a list of strings is needed; got the single string {strings!r:.80}")
+        try:
+            encoded = [s.encode("utf-8", "surrogatepass") for s in strings]
+        except (AttributeError, TypeError):
+            raise InputError("a list of strings is needed; got something else, or something else in it") from None
+        offsets = np.zeros(len(encoded) + 1, np.int64)
+        np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
+        return cls(np.frombuffer(b"".join(encoded), np.uint8), offsets)
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Array], name: str) -> StringTable:
+        """From a store's `NAME.text` and `NAME.offsets`, checked so that no later access can leave the bytes."""
+        try:
+            text, offsets = arrays[f"{name}.text"], arrays[f"{name}.offsets"]
+        except KeyError as missing:
+            raise StoreError(f"array {missing} is missing") from None
+        if text.dtype != np.uint8 or text.ndim != 1 or offsets.dtype != np.int64 or offsets.ndim != 1:
+            raise StoreError(f"{name}.text must be uint8 and {name}.offsets int64, both of one dimension")
+        if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(text) or (offsets[1:] < offsets[:-1]).any():
+            raise StoreError(f"{name}.offsets must rise from 0 to {len(text)}")
+        return cls(text, offsets)
+
+    def to_arrays(self, name: str) -> dict[str, Array]:
+        """`NAME.text` and `NAME.offsets` for a store."""
+        return {f"{name}.text": self.text, f"{name}.offsets": self.offsets}
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"index {index} is outside {len(self)} strings")
+        index %= len(self)
+        begin, end = self.offsets[index], self.offsets[index + 1]
+        try:
+            return self.text[begin:end].tobytes().decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            raise StoreError(f"string {index} of {len(self)} is not UTF-8; the file it comes from is damaged") from None
+
+    def find(self, string: str) -> int | None:
+        """The first position of `string`, or None. The first call builds a dictionary."""
+        if self._ids is None:
+            ids: dict[str, int] = {}
+            for i, s in enumerate(self):
+                ids.setdefault(s, i)
+            self._ids = ids  # set when complete: two threads may build it, neither sees half of it
+        return self._ids.get(string)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, StringTable):
+            return np.array_equal(self.offsets, other.offsets) and np.array_equal(self.text, other.text)
+        return isinstance(other, Sequence) and not isinstance(other, str) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(repr(s) for s in self[:3])
+        return f"StringTable([{shown}{', …' if len(self) > 3 else ''}], n={len(self)})"
+
+
+def as_texts(texts: Any, *, n_rows: int | None = None, name: str = "texts") -> Sequence[str]:
+    """Texts as they were given, or listed; says which one is not a string, and if there is not one for each row."""
+    if isinstance(texts, (str, bytes)):
+        raise InputError(f"{name} must be a list of strings; got one {type(texts).__name__}: put it in a list")
+    if not isinstance(texts, (list, tuple, StringTable)):
+        if not isinstance(texts, Iterable):
+            raise InputError(f"{name} must be a list of strings; got {type(texts).__name__}")
+        texts = list(texts)
+    if not isinstance(texts, StringTable) and not set(map(type, texts)) <= {str}:
+        for i, item in enumerate(texts):
+            if not isinstance(item, str):
+                raise InputError(f"{name} must be strings; {name}[{i}] is {item!r:.60} ({type(item).__name__})")
+    if n_rows is not None and len(texts) != n_rows:
+        raise InputError(f"there must be one text for each row; got {len(texts)} {name} and {n_rows} rows")
+    checked: Sequence[str] = texts
+    return checked

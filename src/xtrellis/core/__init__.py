@@ -1,0 +1,29 @@
+"""What every room stands on, in plain Python: errors, parameters and their checks, randomness, threads, progress.
+
+No NumPy here: `xtrellis --help` must answer at once.
+"""
+
+from . import progress
+from .checks import Check, choice, file_path, flag, integer, n_bytes, number, part, size, size_text, text
+from .config import Configured, param
+from .errors import (
+    DataError,
+    InputError,
+    MissingExtraError,
+    NotFittedError,
+    ParameterError,
+    StoreError,
+    TrainingError,
+    XtrellisError,
+    nearest,
+    shown,
+)
+from .parallel import by_rows, each, run, spans, thread_count
+from .rng import generator, key, mix, mix_words
+
+__all__ = [
+    "Check", "Configured", "DataError", "InputError", "MissingExtraError", "NotFittedError", "ParameterError",
+    "StoreError", "TrainingError", "XtrellisError", "by_rows", "choice", "each", "file_path", "flag", "generator",
+    "integer", "key", "mix", "mix_words", "n_bytes", "nearest", "number", "param", "part", "progress", "run", "shown",
+    "size", "size_text", "spans", "text", "thread_count",
+]  # fmt: skip

@@ -1,0 +1,169 @@
+"""Opening files: compression seen through, damage reported as DataError, writes that are whole or not there."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import os
+import secrets
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any, BinaryIO, cast
+
+from ...core import DataError, MissingExtraError
+
+_MAGIC = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\xb5\x2f\xfd"}
+COMPRESSED = tuple(_MAGIC)
+
+
+def plain_name(path: Path) -> str:
+    """The file's name without a compression suffix: what tells its format."""
+    return path.name[: -len(path.suffix)] if path.suffix in COMPRESSED else path.name
+
+
+def present(path: Path) -> Path | None:
+    """`path`, or a compressed file of that name, whichever is there."""
+    for candidate in (path, *(path.with_name(path.name + suffix) for suffix in COMPRESSED)):
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+@contextmanager
+def reading(path: Path, advance: Callable[[float], None] | None = None) -> Iterator[BinaryIO]:
+    """The file's bytes, decompressed; `advance` hears of bytes taken from the disk. Any damage is a DataError."""
+    try:
+        with ExitStack() as stack:
+            raw: BinaryIO = stack.enter_context(path.open("rb"))
+            kind = path.suffix if path.suffix in COMPRESSED else _by_magic(raw)
+            if advance is not None:
+                raw = cast(BinaryIO, stack.enter_context(io.BufferedReader(_Counted(raw, advance), 1 << 20)))
+            if kind == ".gz":
+                raw = cast(BinaryIO, stack.enter_context(gzip.open(raw, "rb")))
+            elif kind == ".xz":
+                raw = cast(BinaryIO, stack.enter_context(lzma.open(raw, "rb")))
+            elif kind == ".zst":
+                raw = cast(BinaryIO, stack.enter_context(io.BufferedReader(_ZstdReader(raw), 1 << 20)))
+            yield raw
+    except FileNotFoundError:
+        raise DataError("there is no such file", path=path) from None
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+        raise DataError(f"cannot be read: {error}", path=path) from error
+
+
+def head(path: Path, size: int = 4096) -> bytes:
+    """The first bytes, decompressed."""
+    with reading(path) as file:
+        return file.read(size)
+
+
+def _by_magic(file: BinaryIO) -> str | None:
+    start = file.read(6)
+    file.seek(0)
+    return next((suffix for suffix, magic in _MAGIC.items() if start.startswith(magic)), None)
+
+
+class _Counted(io.RawIOBase):
+    """Passes bytes on and tells how many."""
+
+    def __init__(self, file: BinaryIO, advance: Callable[[float], None]) -> None:
+        self._file, self._advance = file, advance
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = cast(io.BufferedReader, self._file).readinto(buffer)
+        self._advance(count)
+        return count
+
+
+class _ZstdReader(io.RawIOBase):
+    """Frames of zstd one after the other. zstandard's own reader takes a truncated file for a finished one."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        try:
+            import zstandard
+        except ImportError:
+            raise MissingExtraError("zstandard", "zstd", "reading .zst files") from None
+        self._file, self._library = file, zstandard
+        self._frame: Any = None
+        self._ready, self._left = b"", b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            data = self._left or self._file.read(1 << 18)
+            self._left = b""
+            if not data:
+                if self._frame is not None:
+                    raise EOFError("the compressed file ends in the middle; it was cut off")
+                return 0
+            if self._frame is None:
+                self._frame = self._library.ZstdDecompressor().decompressobj()
+            try:
+                self._ready = self._frame.decompress(data)
+            except self._library.ZstdError as error:
+                raise OSError(str(error)) from None
+            if self._frame.eof:
+                self._left, self._frame = self._frame.unused_data, None
+        count = min(len(buffer), len(self._ready))
+        buffer[:count] = self._ready[:count]
+        self._ready = self._ready[count:]
+        return count
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write bytes to; compressed as its suffix says; appears under its name only when all went well."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with draft.open("wb") as disk:
+            with ExitStack() as stack:
+                out: IO[bytes] = disk
+                if path.suffix == ".gz":  # no name and no time inside: the same data give the same bytes
+                    out = cast(IO[bytes], stack.enter_context(gzip.GzipFile("", "wb", fileobj=disk, mtime=0)))
+                elif path.suffix == ".xz":
+                    out = stack.enter_context(lzma.open(disk, "wb"))
+                elif path.suffix == ".zst":
+                    out = stack.enter_context(_zstd_writer(disk))
+                yield out
+            disk.flush()
+            os.fsync(disk.fileno())
+        draft.replace(path)
+    except OSError as error:
+        raise DataError(f"cannot be written: {error.strerror or error}", path=path) from error
+    finally:
+        with suppress(OSError):
+            draft.unlink()
+
+
+def _zstd_writer(disk: IO[bytes]) -> Any:
+    try:
+        import zstandard
+    except ImportError:
+        raise MissingExtraError("zstandard", "zstd", "writing .zst files") from None
+    return zstandard.ZstdCompressor().stream_writer(disk, closefd=False)
+
+
+def decode(line: bytes, path: Path, number: int | None) -> str:
+    """UTF-8, or a DataError that says which byte is wrong."""
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"expected UTF-8 text; byte 0x{line[error.start]:02x} at position {error.start} is not",
+            path=path,
+            line=number,
+        ) from None
+
+
+def without_bom(line: bytes) -> bytes:
+    """Windows programs begin UTF-8 files with a mark that is no part of the text."""
+    return line.removeprefix(b"\xef\xbb\xbf")

@@ -1,0 +1,68 @@
+"""A *block*: the classifiers of up to 256 children of one node, by feature; how it is cut for training and packed.
+
+The solver works on groups of up to 32 children, whatever is beside them, and a group's random order depends only on the
+number of its first child. So a wide block of a node with many rows can be cut at multiples of 32, its parts trained on
+several threads and joined again, and is the same to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._native import search as native
+from ..arrays import Array, Float32, Int32, Int64, UInt8, UInt32
+from ..index import LabelTree
+
+MAX_BLOCK = 256  # children; a child's place in its block is one byte
+GROUP = 32  # children; native/linear/train.cpp solves so many at once
+LARGE = 1 << 20  # rows × children from which a block is worth the second copy of its rows
+STORAGES: dict[str, int] = {"float32": 0, "float16": 1, "int8": 2}
+
+# A block in plain form: features ascending, where each one's entries begin (and one end), children, weights.
+PlainBlock = tuple[Int32, UInt32, UInt8, Float32]
+
+
+def key_bits(n_features: int) -> int:
+    """Bits of a scattered feature id."""
+    return max(1, (n_features - 1).bit_length())
+
+
+def block_offsets(tree: LabelTree) -> Int64:
+    """Where the blocks of each node begin: a node has one for every 256 children."""
+    counts = (np.diff(tree.offsets) + MAX_BLOCK - 1) // MAX_BLOCK
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def pack_block(block: PlainBlock, storage: str, bits: int) -> list[Array]:
+    """The content of a packed block, all but the biases."""
+    buckets, content, scale = native.pack(*block, storage=STORAGES[storage], bits=bits)
+    return [buckets, content, np.array([scale], np.float32)]
+
+
+def cut_block(first: int, count: int, n_rows: int) -> list[tuple[int, int]]:
+    """The parts that a block is trained in, as (first child, how many); one, if it is small."""
+    if n_rows * count < LARGE:
+        return [(first, count)]
+    return [(at, min(GROUP, first + count - at)) for at in range(first, first + count, GROUP)]
+
+
+def join_block(parts: Sequence[PlainBlock]) -> PlainBlock:
+    """The block, by feature again; a feature's children stay ascending, since the parts are."""
+    features = np.concatenate([np.repeat(f, np.diff(starts)) for f, starts, _, _ in parts])
+    children = np.concatenate([c + np.uint8(GROUP * i) for i, (_, _, c, _) in enumerate(parts)])
+    order = np.argsort(features, kind="stable")
+    kept, counts = np.unique(features, return_counts=True)
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.uint32)
+    return kept, starts, children[order], np.concatenate([w for *_, w in parts])[order]
+
+
+def scratch_bytes(rows: Any, nonzeros: Any, width: Any) -> Any:
+    """Bytes that training one block takes while it runs, by its rows, their non-zeros and the features they may have.
+
+    A copy of the rows (8 a non-zero), and up to 32 lanes of weights a feature and of dual variables a row.
+    """
+    lanes = 32 * 4
+    return 8 * nonzeros + (lanes + 40) * rows + (lanes + 24) * np.minimum(nonzeros, width)

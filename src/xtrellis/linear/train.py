@@ -1,0 +1,261 @@
+"""Training a tree's classifiers: rows go to nodes, every block of a node is one independent task.
+
+Nodes are worked on level by level, the largest of a segment first. Under teacher forcing levels overlap: while one
+thread is busy with the root, others are already below it. With matcher-aware negatives a level's rows are known only
+when the level above is trained, so levels wait for each other. A segment is packed as soon as its last block is done.
+A wide node with many rows, often the root, would keep one thread long after the others: its blocks are trained in
+parts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .._native import linear as native
+from ..arrays import Array, Csr, Int32, Int64, UInt8
+from ..core import each, key, progress, thread_count
+from ..index import LabelTree
+from ..store import IN_MEMORY, Scratch
+from .blocks import MAX_BLOCK, cut_block, join_block, key_bits, pack_block, scratch_bytes
+from .convergence import Convergence
+from .memory import give_back
+from .routes import Beams, Routes
+from .segments import Segment, check_weights, cuts
+
+LOSSES: dict[str, int] = {"squared-hinge": 0, "logistic": 1}
+
+
+@dataclass(frozen=True)
+class SolverSettings:
+    """What the native solver needs to know."""
+
+    loss: str
+    cost_positive: float
+    cost_negative: float
+    tolerance: float
+    epochs: int
+    bias: float
+    prune: float
+    max_weights: int  # 0: no limit
+
+
+@dataclass(frozen=True)
+class Negatives:
+    """Which rows a node is trained on: `teacher`, `matcher` or `both`; the rest is how the matcher searches."""
+
+    scheme: str
+    beam: int
+    transform: str
+
+
+@dataclass(eq=False)
+class SegmentWork:
+    """A segment under way."""
+
+    first: int
+    last: int
+    level: int
+    routes: Routes | None
+    blocks: list[list[Any]] = field(default_factory=list)
+    parts: dict[int, dict[int, list[Array]]] = field(default_factory=dict)  # of blocks not yet whole, by place
+    missing: int = 0  # blocks
+
+
+@dataclass(frozen=True, eq=False)
+class BlockTask:
+    """Some children of a node."""
+
+    work: SegmentWork
+    place: int  # of the block in its segment
+    node: int
+    first: int
+    count: int
+    size: int  # grows with the time it takes
+    room: int  # bytes it needs while it runs
+    part: int = 0  # of so many that the block is trained in
+    parts: int = 1
+
+
+class Trainer:
+    """Trains one tree. What it gives does not depend on threads, on `room`, or on what the scratch already held."""
+
+    def __init__(
+        self,
+        X: Csr,
+        Y: Csr,
+        tree: LabelTree,
+        settings: SolverSettings,
+        negatives: Negatives,
+        *,
+        storage: str,
+        seed: int,
+        threads: int | None = None,
+        room: float = math.inf,
+        scratch: Scratch = IN_MEMORY,
+        convergence: Convergence | None = None,
+    ) -> None:
+        self.X, self.Y, self.tree, self.settings, self.negatives = X, Y, tree, settings, negatives
+        self.storage, self.seed, self.threads, self.room, self.scratch = storage, seed, threads, room, scratch
+        self._bits = key_bits(int(X.shape[1]))
+        self.levels = cuts(tree)
+        self._row_lengths: Int64 = np.diff(X.indptr)
+        self._finished: dict[int, Segment] = {}
+        self._only_nodes = False
+        self.convergence = Convergence() if convergence is None else convergence
+
+    def train(self, known: Sequence[Segment] = ()) -> list[Segment]:
+        """All segments, in the order of the nodes; `known` ones are taken as they are."""
+        self._finished = {segment.first: segment for segment in known}
+        return self._levels(len(self.levels))
+
+    def train_matcher(self) -> list[Segment]:
+        """The segments of all levels but the last, with classifiers for nodes only: enough to lead rows to clusters."""
+        self._only_nodes = True
+        return self._levels(len(self.levels) - 1)
+
+    def _levels(self, count: int) -> list[Segment]:
+        every = range(count)
+        total = int(self.tree.offsets[self.levels[count - 1][-1][1]]) if count else 0
+        with progress.step("training classifiers", total=total, unit="classifiers") as advance:
+            if self.negatives.scheme == "teacher":
+                self._run(every, None, advance)
+            else:
+                reached = Beams.at_root(int(self.X.shape[0]))
+                for level in every:
+                    self._run([level], reached, advance)
+                    if level + 1 < count:
+                        reached = self._descend(reached, level)
+        return [self._finished[first] for runs in self.levels[:count] for first, _ in runs]
+
+    def _descend(self, reached: Beams, level: int) -> Beams:
+        trained = [self._finished[first] for first, _ in self.levels[level]]
+        how = self.negatives
+        return reached.descend(
+            self.X, self.tree, trained,
+            transform=how.transform, storage=self.storage, beam=how.beam, threads=self.threads,
+        )  # fmt: skip
+
+    def _run(self, levels: Sequence[int], reached: Beams | None, advance: progress.Advance) -> None:
+        def done(task: BlockTask, trained: tuple[list[Array], Int32, UInt8]) -> None:
+            block, epochs, converged = trained
+            self.convergence.add(epochs, converged, first=task.first == 0)
+            self._keep(task, block)
+            advance(task.count)
+
+        each(
+            self._train, self._tasks(levels, reached, advance), done,
+            threads=self.threads, room=lambda task: task.room, limit=self.room,
+        )  # fmt: skip
+
+    def _tasks(self, levels: Sequence[int], reached: Beams | None, advance: progress.Advance) -> Iterator[BlockTask]:
+        """Drawn one by one: a segment's rows are routed only when its first task is about to begin."""
+        for level in levels:
+            for first, last in self.levels[level]:
+                if first in self._finished:
+                    advance(int(self.tree.offsets[last] - self.tree.offsets[first]))
+                    continue
+                stored = self.scratch.get(_name(first, last))
+                if stored is not None:
+                    self._check(first, last, stored)
+                    self._finished[first] = Segment(first, last, stored)
+                    advance(int(self.tree.offsets[last] - self.tree.offsets[first]))
+                    continue
+                routes = Routes.of_nodes(
+                    self.Y, self.tree, first, last, teacher=self.negatives.scheme != "matcher", reached=reached
+                )
+                tasks = self._blocks(SegmentWork(first, last, level, routes), routes)
+                yield from sorted(tasks, key=lambda task: -task.size)
+
+    def _check(self, first: int, last: int, stored: dict[str, Array]) -> None:
+        """What comes from a disk is looked at before kernels trust it."""
+        sizes = np.diff(self.tree.offsets[first : last + 1])
+        n_blocks = int((-(-sizes // MAX_BLOCK)).sum())
+        check_weights(stored, n_blocks, int(sizes.sum()), self._bits, padding=0)
+
+    def _blocks(self, work: SegmentWork, routes: Routes) -> list[BlockTask]:
+        """Every block of every node of a segment, in the order of the nodes."""
+        sizes = np.diff(self.tree.offsets[work.first : work.last + 1]).tolist()
+        rows = np.diff(routes.node_offsets)
+        if math.isfinite(self.room):
+            nonzeros = np.concatenate([[0], np.cumsum(self._row_lengths[routes.rows])])[routes.node_offsets]
+            needed = scratch_bytes(rows, np.diff(nonzeros), int(self.X.shape[1])).astype(np.int64).tolist()
+        else:
+            needed = [0] * len(sizes)
+        tasks: list[BlockTask] = []
+        threads = thread_count(self.threads)
+        for i, (size, n_rows) in enumerate(zip(sizes, rows.tolist(), strict=True)):
+            alone = size <= threads * MAX_BLOCK  # the node's blocks would leave threads without work
+            for first in range(0, size, MAX_BLOCK):
+                count = min(MAX_BLOCK, size - first)
+                parts = cut_block(first, count, n_rows) if threads > 1 and alone else [(first, count)]
+                tasks += (
+                    BlockTask(work, work.missing, work.first + i, at, some, n_rows * some, needed[i], part, len(parts))
+                    for part, (at, some) in enumerate(parts)
+                )
+                work.missing += 1
+        work.blocks = [[] for _ in range(work.missing)]
+        return tasks
+
+    def _train(self, task: BlockTask) -> tuple[list[Array], Int32, UInt8]:
+        """The packed block (of a part: plain); of each classifier, how many epochs it took and if it was solved."""
+        X, settings, routes = self.X, self.settings, task.work.routes
+        if routes is None:
+            raise RuntimeError("a task must not begin after its segment has ended")
+        begin, end = routes.span(task.node)
+        if self._only_nodes and not self._leads_on(task):
+            end = begin  # no rows: classifiers without weights
+        features, starts, children, weights, biases, epochs, converged = native.train(
+            X.indptr, X.indices, X.data, X.shape[1],
+            routes.rows[begin:end], routes.positive_offsets[begin : end + 1], routes.positives,
+            first=task.first, count=task.count, bias=settings.bias, loss=LOSSES[settings.loss],
+            cost_positive=settings.cost_positive, cost_negative=settings.cost_negative,
+            tolerance=settings.tolerance, epochs=settings.epochs,
+            threshold=settings.prune, max_weights=settings.max_weights, key=key(self.seed, "node", task.node),
+        )  # fmt: skip
+        if task.parts > 1:
+            return [features, starts, children, weights, biases], epochs, converged
+        # Packed on the thread that trained it: packing is spread like training, and the plain form goes at once.
+        packed = pack_block((features, starts, children, weights), self.storage, self._bits)
+        return [*packed, biases], epochs, converged
+
+    def _joined(self, parts: list[list[Array]]) -> list[Array]:
+        """A block from its parts."""
+        whole = join_block([(features, starts, children, weights) for features, starts, children, weights, _ in parts])
+        return [*pack_block(whole, self.storage, self._bits), np.concatenate([biases for *_, biases in parts])]
+
+    def _leads_on(self, task: BlockTask) -> bool:
+        slot = int(self.tree.offsets[task.node]) + task.first
+        return bool((self.tree.children[slot : slot + task.count] >= 0).any())
+
+    def _keep(self, task: BlockTask, block: list[Array]) -> None:
+        work = task.work
+        if task.parts > 1:
+            there = work.parts.setdefault(task.place, {})
+            there[task.part] = block
+            if len(there) < task.parts:
+                return
+            block = self._joined([there[i] for i in range(task.parts)])
+            del work.parts[task.place]
+        work.blocks[task.place] = block
+        work.missing -= 1
+        if work.missing:
+            return
+        work.routes = None  # a segment's rows and blocks go as soon as nobody needs them
+        segment = Segment.of_blocks(work.first, work.last, work.blocks)
+        work.blocks = []
+        kept = self.scratch.put(_name(work.first, work.last), segment.arrays)
+        self._finished[work.first] = Segment(work.first, work.last, kept)
+        if math.isfinite(self.room):
+            del segment
+            give_back()
+        if work.last == self.levels[work.level][-1][1]:
+            progress.note(f"trained level {work.level + 1} of {len(self.levels)}")
+
+
+def _name(first: int, last: int) -> str:
+    return f"nodes{first}to{last}"

@@ -1,0 +1,72 @@
+"""What a model can do beyond `fit` and `predict`: small protocols, found by `isinstance`.
+
+Whoever stands on a model (a tagger, a ranker, an ensemble) asks these and nothing else. `texts` may be given to every
+method; a model that reads none looks at the features alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+from ..arrays import Csr, Float32
+
+if TYPE_CHECKING:
+    from ..explain import Explanation
+    from .estimate import Estimate
+    from .model import Model
+
+
+@runtime_checkable
+class Scores(Protocol):
+    """Scores labels that somebody else proposes."""
+
+    def score(self, X: Any, labels: Any, *, texts: Sequence[str] | None = None) -> Csr:
+        """`labels` is n×L; its stored entries say which labels of each row to score. What `predict` gives for them."""
+
+
+@runtime_checkable
+class Explains(Protocol):
+    """Says why a row gets a label, or why not."""
+
+    def explain(
+        self, x: Any, label: int, *, texts: Sequence[str] | None = None, label_counts: Any = None
+    ) -> Explanation:
+        """`x` is one row, `texts` its text in a list; `label_counts` (rows a label) help to name clusters."""
+
+
+@runtime_checkable
+class Embeds(Protocol):
+    """Turns rows into vectors."""
+
+    def embed(self, X: Any, *, texts: Sequence[str] | None = None) -> Float32:
+        """n × width."""
+
+
+@runtime_checkable
+class Estimates(Protocol):
+    """Says what training will take."""
+
+    def estimate(
+        self, X: Any, Y: Any = None, *, label_names: Iterable[str] | None = None, label_features: Any = None
+    ) -> Estimate:
+        """Before it begins; quick and rough."""
+
+
+@runtime_checkable
+class Resumes(Protocol):
+    """`fit(…, checkpoint=folder)` writes finished work there and goes on from what it holds."""
+
+    keeps_checkpoints: Literal[True]
+
+
+def can_score(model: Model) -> bool:
+    """True if it can score given labels: it and what it is made of."""
+    return isinstance(model, Scores) and all(can_score(inner) for inner in model.inner_models())
+
+
+def why_no_explanation(model: Model) -> str | None:
+    """One sentence if a model, or one that it is made of, cannot explain its answers; else None."""
+    if not isinstance(model, Explains):
+        return f"a {type(model).__name__} cannot explain its answers"
+    return next((why for inner in model.inner_models() if (why := why_no_explanation(inner)) is not None), None)

@@ -1,0 +1,177 @@
+"""What every model is: parameters, `fit`, `predict`, `save`. One contract test holds for all of them.
+
+Users' arrays come in by one door, `fit` (or `estimate`) here: they become `TrainingData`, checked, and go to `_train`.
+The k best labels are ordered by score; how labels of equal scores are ordered is up to a model, but always the same.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from .. import __version__
+from ..arrays import Csr, Int32, TopK
+from ..core import Configured, InputError, NotFittedError, StoreError, integer, param, shown
+from ..data import TrainingData, hash_files
+from ..store import State, Storable, discard, save
+from .capabilities import Resumes
+from .estimate import Estimate
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class Model(Configured, Storable):
+    """A classifier from features to a ranked list of labels."""
+
+    seed: int = param(integer(at_least=0), "makes everything random repeatable", default=0)
+    threads: int | None = param(
+        integer(at_least=1, or_none=True), "threads; None for all cores", default=None, role="machine"
+    )
+
+    needs_labels: ClassVar[bool] = False  # training means nothing if no row has a label
+    _learned: ClassVar[str] = "_network"  # the attribute that is None (or empty) before training
+
+    _trained_with: Mapping[str, Any] | None = None  # the parameters of the last fit that shape a model
+    _checkpoint: Path | None = None  # of the last fit; it goes when the model is saved
+
+    def fit(
+        self,
+        X: Any,
+        Y: Any = None,
+        *,
+        texts: Sequence[str] | None = None,
+        label_names: Iterable[str] | None = None,
+        label_features: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Learn from n×d features and n×L labels (sparse or dense, any numeric dtype), or from a `TrainingData`.
+
+        `texts` (n) go to models that read them; `label_features` (L×any) and `label_names` (L) help to place the
+        labels in a tree. `checkpoint` names a folder that finished work is written to: if it holds that of a training
+        of the same data with the same parameters, this one goes on from there and ends with the same model. It is
+        deleted when the model is saved.
+        """
+        data = TrainingData.of(X, Y, texts=texts, label_names=label_names, label_features=label_features)
+        self._refuse_useless(label_features)
+        model: object = self
+        if checkpoint is not None and not isinstance(model, Resumes):
+            raise InputError(f"a {type(self).__name__} keeps no checkpoints: its training cannot be resumed")
+        if self.needs_labels and data.Y.nnz == 0:
+            raise InputError("training needs at least one row with a label; Y is empty")
+        if self.reads_texts and data.texts is None:
+            raise InputError(f"this {type(self).__name__} reads texts; pass texts=[…], one a row")
+        folder = None if checkpoint is None else Path(checkpoint)
+        self._train(data, folder)
+        self._checkpoint = folder
+        self._remember_params()
+        return self
+
+    def _refuse_useless(self, label_features: Any) -> None:
+        if label_features is not None and not self.uses_label_features:
+            raise InputError(f"label_features: {type(self).__name__} has no use for them")
+
+    @abstractmethod
+    def _train(self, data: TrainingData, checkpoint: Path | None) -> None:
+        """Learn from checked data; what was learned before stays until all is done."""
+
+    def estimate(
+        self, X: Any, Y: Any = None, *, label_names: Iterable[str] | None = None, label_features: Any = None
+    ) -> Estimate:
+        """What `fit` will take: memory, size of the model. Quick and rough."""
+        return self._estimate(TrainingData.of(X, Y, label_names=label_names, label_features=label_features))
+
+    @abstractmethod
+    def _estimate(self, data: TrainingData) -> Estimate:
+        """See `estimate`."""
+
+    @abstractmethod
+    def predict(self, X: Any, k: int = 10, *, texts: Sequence[str] | None = None) -> TopK:
+        """The k best labels of each row."""
+
+    @property
+    def fitted(self) -> bool:
+        """True after `fit` or loading."""
+        learned = getattr(self, self._learned)
+        return not (learned is None or (isinstance(learned, tuple) and not learned))
+
+    @property
+    @abstractmethod
+    def n_labels(self) -> int:
+        """How many labels the fitted model knows."""
+
+    @property
+    def reads_texts(self) -> bool:
+        """True if `fit` and `predict` need `texts` beside the features."""
+        return False
+
+    @property
+    def uses_label_features(self) -> bool:
+        """True if `fit` has a use for `label_features`."""
+        return False
+
+    def inner_models(self) -> Sequence[Model]:
+        """The trained models that this one is made of."""
+        return ()
+
+    def validation_rows(self, Y: Csr) -> Int32:
+        """Rows with labels that training on Y will leave out by itself, so that no classifier learns from them.
+
+        Who stands on the model (a calibration) can learn from them how good it really is. Often there are none.
+        """
+        return np.zeros(0, np.int32)
+
+    def made_from(self, data: TrainingData) -> dict[str, Any]:
+        """What a training of this model on this data depends on: what a checkpoint is known by."""
+        return {
+            "version": __version__,
+            "params": self.params_to_json("fit", "fit+search"),
+            "files": hash_files(self.named_files()),
+            **data.fingerprint,
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model as a folder, whole or not at all; an existing model there is replaced only when done."""
+        self._require_fitted()
+        save(self, path)
+        self.discard_checkpoint()
+
+    def discard_checkpoint(self) -> None:
+        """Delete the checkpoint of the last fit: the model is safe elsewhere."""
+        if self._checkpoint is not None:
+            discard(self._checkpoint)
+            self._checkpoint = None
+
+    def to_state(self) -> State:
+        """For the store; refuses parameters that the model was not trained with: it would not be what it says."""
+        self._require_fitted()
+        now = self.params_to_json("fit")
+        for name, then in (self._trained_with or {}).items():
+            if now[name] != then:
+                raise StoreError(
+                    f"{name} was set to {shown(now[name])} after training with {shown(then)}; saved, it would not be "
+                    "what it says: fit again, or set it back"
+                )
+        return self._to_state()
+
+    @abstractmethod
+    def _to_state(self) -> State:
+        """The fitted state, without copying arrays."""
+
+    def loaded(self) -> None:
+        """What it was stored with is what it was trained with."""
+        self._remember_params()
+
+    def _remember_params(self) -> None:
+        self._trained_with = self.params_to_json("fit")
+
+    def _require_fitted(self) -> None:
+        if not self.fitted:
+            raise NotFittedError(
+                f"this {type(self).__name__} is not trained yet; call fit first, or xt.load a saved one"
+            )

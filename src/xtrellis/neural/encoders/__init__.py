@@ -1,0 +1,16 @@
+"""Encoders: rows in, vectors out; and what models that train one have in common."""
+
+from .attribution import EncodedRow, Parts, folded
+from .bag import BagEncoder
+from .base import Encoder, Inputs
+from .clusters import ClusterGraph, balanced_clusters, clusters_of_rows, homes, n_clusters
+from .inputs import inputs_of, texts_for, validation_split
+from .model import EncodedModel
+from .task import BIAS, EncoderTask
+from .transformer import TransformerEncoder
+
+__all__ = [
+    "BIAS", "BagEncoder", "ClusterGraph", "EncodedModel", "EncodedRow", "Encoder", "EncoderTask", "Inputs", "Parts",
+    "TransformerEncoder", "balanced_clusters", "clusters_of_rows", "folded", "homes", "inputs_of", "n_clusters",
+    "texts_for", "validation_split",
+]  # fmt: skip

@@ -1,0 +1,233 @@
+"""One GLaS training (Guo et al. 2019, algorithm 2): batches, losses, steps.
+
+The dense part of a batch (activations, scores, loss and their gradients) is cut into pieces of rows that torch works on
+one thread each; their gradients are added in order. So a step is the same for any number of threads, and no more than
+pieces × block scores exist at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...arrays import Array, Csr, Float32, Int32
+from ...core import generator, run
+from ..scoring import exact
+from ..training import AdamW, Batch, Batches, Embedding, UnitVectors, one_thread, take
+from . import losses, regularizers
+from .network import EmbeddingNetwork
+from .similarity import Similarity
+
+PIECE = 512  # rows of a batch that are worked on at once
+DENSE = 0.01  # steps of the few dense parameters, which every row moves, against those of embeddings
+MEASURED = 2000  # rows at most that quality is measured on after each epoch
+
+
+@dataclass(frozen=True)
+class GlasSettings:
+    """What `Glas` is asked for, resolved for the data at hand."""
+
+    dim: int
+    hidden: str
+    loss: str
+    margin: float
+    n_hard_negatives: int
+    regularizer: str | None
+    similarity: str
+    regularizer_weight: float
+    input_dropout: float
+    n_negatives: int
+    batch_size: int
+    epochs: int
+    learning_rate: float
+    weight_norm: bool
+    init: str
+    seed: int
+    threads: int | None
+
+
+class GlasTask:
+    """What `Loop` runs."""
+
+    def __init__(
+        self, X: Csr, Y: Csr, train: Int32, validation: Int32, how: GlasSettings, torch: Any, device: Any
+    ) -> None:
+        self.X, self.Y, self.how, self.torch, self.device = X, Y, how, torch, device
+        self.batches = Batches(
+            X, Y, train, size=how.batch_size, dropout=how.input_dropout, further=how.n_negatives, seed=how.seed
+        )
+        self.validation = validation[:MEASURED]
+        rng = generator(how.seed, "measure")
+        self.sample = np.sort(rng.permutation(self.batches.rows)[:MEASURED]).astype(np.int32)
+        relu = how.hidden == "relu"
+        self.embedding = Embedding(int(X.shape[1]), how.dim, seed=how.seed, threads=how.threads)
+        self.labels = UnitVectors(int(Y.shape[1]), how.dim, seed=how.seed, threads=how.threads)
+        dense: dict[str, Float32] = {
+            "bias": np.zeros(how.dim, np.float32),
+            "length": np.zeros(1, np.float32),  # logarithm of the shared length
+        }
+        if how.loss == "softmax":
+            dense["scale"] = np.log(np.full(1, 20, np.float32))
+        if relu:
+            dense["mix"] = np.zeros((how.dim, how.dim), np.float32)
+        self.dense = AdamW(dense)
+        self.relu = relu
+        needs_similarity = how.regularizer in ("glas", "laplacian")
+        self.similarity = Similarity(Y, how.similarity, threads=how.threads) if needs_similarity else None
+        if how.init == "centroids":
+            self._start_at_centroids()
+
+    def _start_at_centroids(self) -> None:
+        """Label vectors begin at the mean of their rows' embeddings.
+
+        Random feature embeddings keep the rows' products (Johnson–Lindenstrauss), so the model begins as a classifier
+        by nearest mean instead of knowing nothing: labels with few rows are not left where chance put them.
+        """
+        network, rows = self.network(), self.batches.rows
+        sums = np.zeros_like(self.labels.weights)
+        for first in range(0, len(rows), 4096):
+            part = rows[first : first + 4096]
+            inputs = network.embed(take(self.X, part), threads=self.how.threads)
+            labels = take(self.Y, part)
+            matrix = sp.csr_array((labels.data, labels.indices, labels.indptr), shape=labels.shape)
+            sums += matrix.T @ inputs
+        # Less what all labels share, which tells none from another.
+        counts = np.bincount(self.Y.indices, minlength=len(sums)).astype(np.float32)[:, None]
+        sums = sums / np.maximum(counts, 1) - sums.sum(0) / max(float(counts.sum()), 1.0)
+        lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+        np.divide(sums, lengths, out=self.labels.weights, where=lengths > 1e-6)
+
+    # One epoch
+
+    def epoch(self, epoch: int) -> Iterator[tuple[int, float, float]]:
+        with one_thread(self.torch):
+            for i, batch in enumerate(self.batches.epoch(epoch)):
+                done = (epoch + i / self.batches.count) / self.how.epochs
+                loss, penalty = self._step(batch, self.how.learning_rate * max(1 - done, 0.05))
+                yield len(batch), loss, penalty
+
+    def _step(self, batch: Batch, rate: float) -> tuple[float, float]:
+        torch = self.torch
+        summed = self.embedding.forward(batch.X)
+        V = self.labels.take(batch.block)
+        gains = self._gains()
+        edges = [*range(0, len(batch), PIECE), len(batch)]
+        cuts = np.searchsorted(batch.known_rows, edges)
+
+        def piece(i: int) -> tuple[float, float, list[Any]]:
+            at = slice(edges[i], edges[i + 1])
+            pairs = slice(cuts[i], cuts[i + 1])
+            known = batch.known_rows[pairs] - edges[i], batch.known_positions[pairs]
+            return self._piece(summed[at], V, gains, batch.positives[at], known, len(batch))
+
+        parts = run(piece, range(len(edges) - 1), threads=self.how.threads)
+        by_sum = np.concatenate([part[2][0] for part in parts])
+        by_label, *by_dense = (sum(part[2][j] for part in parts) for j in range(1, len(parts[0][2])))
+        loss = sum(part[0] for part in parts)
+        penalty = sum(part[1] for part in parts)
+        if self.how.regularizer not in (None, "gravity"):
+            leaf = torch.from_numpy(V).to(self.device).requires_grad_()
+            value = self._penalty(leaf, batch.block)
+            penalty = float(value.detach())
+            (gradient,) = torch.autograd.grad(self.how.regularizer_weight * value, [leaf])
+            by_label = by_label + gradient.cpu().numpy()
+        if np.isfinite(loss) and np.isfinite(penalty):  # otherwise the loop stops here; nothing is spoilt
+            self.embedding.step(batch.X, np.ascontiguousarray(by_sum), rate)
+            self.labels.step(batch.block, np.ascontiguousarray(by_label), rate)
+            gradients = dict(zip(self.dense.values, by_dense, strict=True))
+            self.dense.step(gradients, dict.fromkeys(gradients, DENSE * rate))
+        return float(loss), float(penalty)
+
+    def _piece(
+        self, summed: Float32, V: Float32, gains: Float32, positives: Any, known: tuple[Any, Any], n: int
+    ) -> tuple[float, float, list[Array]]:
+        """Loss and gradients of some rows of a batch of n."""
+        torch, how = self.torch, self.how
+
+        def leaf(array: Array) -> Any:
+            return torch.from_numpy(array).to(self.device).requires_grad_()
+
+        def constant(array: Array) -> Any:
+            return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
+
+        s, v = leaf(summed), leaf(V)
+        dense = {name: leaf(value) for name, value in self.dense.values.items()}
+        hidden = s * constant(gains) * dense["length"].exp() + dense["bias"]
+        if self.relu:
+            hidden = hidden + hidden.relu() @ dense["mix"].T
+        inputs = hidden / hidden.norm(dim=1, keepdim=True).clamp(min=1e-12)
+        scores = inputs @ v.T
+        places = constant(known[0]), constant(known[1])
+        own = constant(positives)
+        if how.loss == "margin":
+            loss = losses.margin(scores, own, places, gap=how.margin)
+        elif how.loss == "negative-mining":
+            loss = losses.negative_mining(scores, own, places, gap=how.margin, hardest=how.n_hard_negatives)
+        else:
+            loss = losses.softmax(scores, own, places, scale=dense["scale"].exp())
+        loss = loss / n
+        total, penalty = loss, 0.0
+        if how.regularizer == "gravity":
+            pull = regularizers.gravity(v, inputs) / n
+            total, penalty = loss + how.regularizer_weight * pull, float(pull.detach())
+        leaves = [s, v, *dense.values()]
+        gradients = torch.autograd.grad(total, leaves, allow_unused=True)
+        arrays = [
+            np.zeros(tuple(x.shape), np.float32) if g is None else g.cpu().numpy()
+            for x, g in zip(leaves, gradients, strict=True)
+        ]
+        return float(loss.detach()), penalty, arrays
+
+    def _penalty(self, V: Any, labels: Int32) -> Any:
+        kind, threads = self.how.regularizer, self.how.threads
+        if self.similarity is None:
+            return regularizers.spread_out(V)
+        function = regularizers.glas if kind == "glas" else regularizers.laplacian
+        return function(V, self.similarity.block(labels), self.torch, threads=threads)
+
+    def _gains(self) -> Float32:
+        """What each output is multiplied with, apart from the shared length."""
+        ones = np.ones(self.how.dim, np.float32)
+        return ones / self.embedding.lengths() if self.how.weight_norm else ones
+
+    # What the loop asks
+
+    def network(self) -> EmbeddingNetwork:
+        """The model as it is now; arrays are shared where they need not change."""
+        length = np.exp(self.dense.values["length"][0])
+        W = self.embedding.weights * (length * self._gains())
+        values = self.dense.values
+        return EmbeddingNetwork(W, values["bias"].copy(), values.get("mix"), self.labels.weights)
+
+    def measure(self) -> dict[str, float]:
+        network = self.network()
+        found = {"train_p1": self._precision(network, self.sample)}
+        if len(self.validation):
+            found["validation_p1"] = self._precision(network, self.validation)
+        return found
+
+    def _precision(self, network: EmbeddingNetwork, rows: Int32) -> float:
+        if not len(rows):
+            return 0.0
+        inputs = network.embed(take(self.X, rows), threads=self.how.threads)
+        best = exact(inputs, network.V, 1, threads=self.how.threads)[0][:, 0]
+        hits = sum(int(label in _labels(self.Y, row)) for row, label in zip(rows, best, strict=True))
+        return 100 * hits / len(rows)
+
+    def arrays(self) -> dict[str, Array]:
+        parts = {"embedding": self.embedding.arrays(), "labels": self.labels.arrays(), "dense": self.dense.arrays()}
+        return {f"{part}.{name}": array for part, arrays in parts.items() for name, array in arrays.items()}
+
+    def restore(self, arrays: Mapping[str, Array]) -> None:
+        for name, part in (("embedding", self.embedding), ("labels", self.labels), ("dense", self.dense)):
+            inner = {key.removeprefix(f"{name}."): a for key, a in arrays.items() if key.startswith(f"{name}.")}
+            part.restore(inner)
+
+
+def _labels(Y: Csr, row: int) -> Int32:
+    found: Int32 = Y.indices[Y.indptr[row] : Y.indptr[row + 1]]
+    return found
