@@ -48,7 +48,7 @@ $(CORE)/done: $(VENV)/core $(shell find src -name '*.py')
 	rm -rf build/wheel && $(PIP) wheel --no-build-isolation --no-deps -w build/wheel .
 	test -d $(CORE) || $(PYTHON) -m venv $(CORE)
 	$(CORE)/bin/python -m pip --disable-pip-version-check -q install --force-reinstall --no-deps build/wheel/*.whl
-	$(CORE)/bin/python -m pip --disable-pip-version-check -q install xtrellis pytest
+	$(CORE)/bin/python -m pip --disable-pip-version-check -q install build/wheel/*.whl pytest
 	@touch $@
 
 # One commit against another: make bench-quick BEFORE=../a-clone-in-which-make-build-was-run

@@ -328,7 +328,7 @@ def page(to: Path) -> Iterator[str]:
         yield (
             "Ours beside the peers: every engine in a process of its own, on the same matrix (tf-idf of words, made "
             "once), with the same number of threads, taking turns. Training is timed from matrices in memory to a "
-            "model in memory (label features, clustering, weights). Prediction keeps 10 nodes a level and names 10 "
+            "model in memory (label features, clustering, weights). Prediction keeps 10 nodes per level and names 10 "
             "labels a row, through the engine's Python interface. PECOS is loaded predict-only with `HASH_CHUNKED` "
             "weights. omikuji has its weights densified and takes rows one by one, as lists of pairs made beforehand; "
             "for batches the better of a plain loop and of threads counts, and reading its text file is not counted "

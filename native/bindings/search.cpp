@@ -41,11 +41,11 @@ private:
     In<std::uint32_t> buckets_;
     In<std::uint8_t> bytes_;
     In<float> scales_, biases_;
-    In<Id> label_ranks_;  // one a label, or none
+    In<Id> label_ranks_;  // one per label, or none
     Model model_;
 };
 
-// `allowed` is one a slot, or empty for all.
+// `allowed` is one per slot, or empty for all.
 Request request_of(Id beam, Id k, const In<std::uint8_t>& allowed, float slack = 0) {
     return {beam, k, allowed.size() ? allowed.data() : nullptr, slack};
 }

@@ -23,7 +23,7 @@ inline float evaluate(const DecisionTree& t, const float* inputs) {
     return t.value[node];
 }
 
-// Entries first .. last of p, q and their labels (-1: left as it is); `frequency` is one a label.
+// Entries first .. last of p, q and their labels (-1: left as it is); `frequency` is one per label.
 inline void calibrate(const DecisionTree& t, Offset first, Offset last, const float* p, const float* q,
                       const Id* labels, const float* frequency, float* out) {
     for (Offset i = first; i < last; ++i) {

@@ -3,7 +3,7 @@
 //
 // A mean is over the places that matter: those that score at least `faint` times the label's best one. So nodes that
 // are far behind need not be looked at, and yet the answer does not depend on the order in which nodes are visited.
-// With c places a label at most, a mean is at least (1 + (c − 1)·faint)/c of a label's best place. So no label whose
+// With c places per label at most, a mean is at least (1 + (c − 1)·faint)/c of a label's best place. So no label whose
 // best place is below that share of the k-th best label's is among the best k, and no place below `faint` times that
 // changes the mean of one that is.
 #pragma once

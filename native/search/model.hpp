@@ -46,7 +46,7 @@ struct Weights {
     const std::uint32_t* buckets = nullptr;  // first byte of each bucket within its block, and one more to close it
     const std::uint8_t* bytes = nullptr;     // followed by `padding` unused ones
     const float* scales = nullptr;           // one a block; 1 except for int8
-    const float* biases = nullptr;           // one a slot
+    const float* biases = nullptr;           // one per slot
     Storage storage = Storage::float32;
     int bits = 0;  // scattered ids are below 2^bits
 };

@@ -11,9 +11,9 @@
 
 namespace xtrellis::search {
 
-// What a user asks for. `allowed` (one a slot, or null) closes slots: labels not wanted, nodes with none below them.
+// What a user asks for. `allowed` (one per slot, or null) closes slots: labels not wanted, nodes with none below them.
 struct Request {
-    Id beam = 10;  // nodes a level; 0 means no limit
+    Id beam = 10;  // nodes per level; 0 means no limit
     Id k = 10;
     const std::uint8_t* allowed = nullptr;
     float slack = 0;  // best-first: give up what could beat the k-th label by less than this factor (logarithm)

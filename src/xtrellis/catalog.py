@@ -29,7 +29,7 @@ def _overlap() -> LinearTree:
     from .linear import LinearTree
 
     # The limit keeps frequent labels' clusters, which every beam holds, from drawing all rare labels to them. Clusters
-    # begin half as large as elsewhere, so that with two places a label they are as large in the end. The best place
+    # begin half as large as elsewhere, so that with two places per label they are as large in the end. The best place
     # counts: as precise as the mean, in less time, since search may stop earlier. And a label that sits where rows are
     # led to is found with a narrower beam.
     overlap = Overlap(copies=2, max_cluster_size=100, merge="max")

@@ -16,7 +16,7 @@ def import_pecos(
     to: Annotated[Path, typer.Option("--to", metavar="MODEL", help="Folder to write; a model there is replaced.")],
     labels: Annotated[
         Path | None,
-        typer.Option("--labels", metavar="FILE", help="Names of the labels, one a line; numbers if not given."),
+        typer.Option("--labels", metavar="FILE", help="Names of the labels, one per line; numbers if not given."),
     ] = None,
     transform: Annotated[
         str | None, typer.Option("--transform", help="Replaces the post-processor that the model was saved with.")

@@ -18,7 +18,7 @@ Debug = Annotated[bool, typer.Option("--debug", callback=_debug, is_eager=True, 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes; results only.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Beam = Annotated[
-    int | None, typer.Option("--beam", min=1, help="Nodes a level that search keeps; the model's own if not given.")
+    int | None, typer.Option("--beam", min=1, help="Nodes per level that search keeps; the model's own if not given.")
 ]
 Threads = Annotated[int | None, typer.Option("--threads", min=1, help="Threads to use; all cores if not given.")]
 Format = Annotated[str | None, typer.Option("--format", help="Format of DATA; found from its content if not given.")]

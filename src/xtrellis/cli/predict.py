@@ -64,7 +64,7 @@ def predict(
 
 
 def _write_names(stream: TextIO, tagger: Tagger, top: TopK) -> None:
-    """One object a row: `{"labels": ["a", "b"], "scores": [0.9, 0.2]}`."""
+    """One object per row: `{"labels": ["a", "b"], "scores": [0.9, 0.2]}`."""
     names = tagger.label_names
     ascii_only = (stream.encoding or "").lower().replace("-", "") != "utf8"
     for row in top:

@@ -26,7 +26,7 @@ class BalancedTree(Index):
         integer(at_least=2), "children of an inner node at most; levels of two are joined, so 10 gives 8", default=16
     )
     max_leaf: int = param(integer(at_least=1), "labels in a leaf cluster at most", default=100)
-    iterations: int = param(integer(at_least=1), "rounds of 2-means a split at most", default=20)
+    iterations: int = param(integer(at_least=1), "rounds of 2-means per split at most", default=20)
     tolerance: float = param(number(at_least=0), "mean gain in similarity below which a split is done", default=1e-4)
 
     def build(self, labels: LabelSpace, *, seed: int) -> LabelTree:

@@ -16,7 +16,7 @@ MOST = 500_000  # row weights: they are written into a model's JSON, which may h
 
 
 class _RowWeights(Check):
-    requirement = f"a list of at most {MOST:,} numbers ≥ 0, one a row"
+    requirement = f"a list of at most {MOST:,} numbers ≥ 0, one per row"
 
     def holds(self, value: Any) -> bool:
         if getattr(value, "ndim", 0) == 1 and hasattr(value, "tolist"):

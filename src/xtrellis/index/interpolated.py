@@ -50,7 +50,7 @@ class InterpolatedTree(FrequencyIndex):
         "from balanced to code by way of the weighted clusters of tradeoff 1, or not",
         default="weighted",
     )
-    iterations: int = param(integer(at_least=1), "rounds of 2-means a split at most", default=20)
+    iterations: int = param(integer(at_least=1), "rounds of 2-means per split at most", default=20)
     tolerance: float = param(number(at_least=0), "mean gain in similarity below which a split is done", default=1e-4)
 
     def build(self, labels: LabelSpace, *, seed: int) -> LabelTree:

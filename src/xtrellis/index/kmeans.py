@@ -37,7 +37,7 @@ class KMeansTree(Index):
     k: int = param(integer(at_least=2, at_most=2**20), "clusters that a set of labels is split into", default=100)
     depth: int = param(integer(at_least=1), "levels of clusters at most", default=3)
     max_leaf: int = param(integer(at_least=1), "sets of at most so many labels are not split", default=100)
-    iterations: int = param(integer(at_least=1), "rounds of k-means a split at most", default=20)
+    iterations: int = param(integer(at_least=1), "rounds of k-means per split at most", default=20)
     tolerance: float = param(number(at_least=0), "mean gain in similarity below which a split is done", default=1e-4)
 
     def build(self, labels: LabelSpace, *, seed: int) -> LabelTree:

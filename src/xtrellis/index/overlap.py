@@ -137,7 +137,7 @@ class OverlapRound:
         return (
             f"search can find {100 * self.covered_before:.2f} → {100 * self.covered_after:.2f} % of rows' labels; "
             f"{self.clusters:,} clusters of {self.mean_size:.0f} labels, {self.largest:,} at most{limit}; "
-            f"{self.copies:.2f} places a label"
+            f"{self.copies:.2f} places per label"
         )
 
 

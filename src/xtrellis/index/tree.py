@@ -194,7 +194,7 @@ class LabelTree(Storable):
             "mean label depth": round(float(self.label_depths.mean()), 3),
             "largest node": int(sizes.max()),
             "leaf clusters": len(holds_labels),
-            "copies a label": round(len(slots) / self.n_labels, 3),
+            "copies per label": round(len(slots) / self.n_labels, 3),
         }
 
     def __repr__(self) -> str:

@@ -42,6 +42,6 @@ def inverse_propensity(
         raise InputError(f"propensities need a training set of at least 3 rows (ln N must exceed 1); got {n_rows}")
     seen = np.asarray(frequency, np.float64)
     if seen.ndim != 1 or (seen < 0).any() or (seen > n_rows).any():
-        raise InputError(f"frequency must be one count a label, between 0 and the {n_rows} rows")
+        raise InputError(f"frequency must be one count per label, between 0 and the {n_rows} rows")
     weights: NDArray[np.float64] = 1 + (math.log(n_rows) - 1) * (B + 1) ** A * (seen + B) ** -A
     return weights

@@ -34,7 +34,7 @@ class LabelSpace:
 
     @cached_property
     def vectors(self) -> Csr:
-        """One unit vector a label: PIFA, beside the label's own features if there are any. Rows without data are 0."""
+        """One unit vector per label: PIFA, beside the label's own features if it has any. Rows without data are 0."""
         vectors = self._pifa()
         if self.features is None:
             return vectors

@@ -82,7 +82,7 @@ class PackedTree(Storable):
         label_ranks: Int32 = BY_ID,
         threads: int | None = None,
     ) -> PackedTree:
-        """Pack plain blocks, given in the order of the nodes; `biases` has one a slot."""
+        """Pack plain blocks, given in the order of the nodes; `biases` has one per slot."""
         bits = key_bits(n_features)
 
         def pack_one(block: PlainBlock) -> list[Array]:

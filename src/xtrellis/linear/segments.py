@@ -27,7 +27,7 @@ DTYPES: Mapping[str, Any] = {
     "buckets": np.uint32,
     "bytes": np.uint8,
     "scales": np.float32,  # one a block
-    "biases": np.float32,  # one a slot
+    "biases": np.float32,  # one per slot
 }
 OFFSETS = {"bucket_offsets": "buckets", "byte_offsets": "bytes"}  # and what they count
 CONTENT = ("buckets", "bytes", "scales", "biases")  # of one block, in this order

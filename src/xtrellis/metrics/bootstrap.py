@@ -29,7 +29,7 @@ def bootstrap(values: Any, seed: int = 0, n: int = 1000, *, confidence: float = 
     number(above=0, at_most=1)("confidence", confidence)
     rows = np.asarray(values, np.float64)
     if rows.ndim != 1 or not len(rows):
-        raise InputError(f"values must be one number a row, at least one; got shape {rows.shape}")
+        raise InputError(f"values must be one number per row, at least one; got shape {rows.shape}")
     if not np.isfinite(rows).all():
         raise InputError("values must be finite")
     rng = generator(seed, "bootstrap")

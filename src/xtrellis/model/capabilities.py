@@ -32,7 +32,7 @@ class Explains(Protocol):
     def explain(
         self, x: Any, label: int, *, texts: Sequence[str] | None = None, label_counts: Any = None
     ) -> Explanation:
-        """`x` is one row, `texts` its text in a list; `label_counts` (rows a label) help to name clusters."""
+        """`x` is one row, `texts` its text in a list; `label_counts` (rows per label) help to name clusters."""
 
 
 @runtime_checkable

@@ -65,7 +65,7 @@ class Model(Configured, Storable):
         if self.needs_labels and data.Y.nnz == 0:
             raise InputError("training needs at least one row with a label; Y is empty")
         if self.reads_texts and data.texts is None:
-            raise InputError(f"this {type(self).__name__} reads texts; pass texts=[…], one a row")
+            raise InputError(f"this {type(self).__name__} reads texts; pass texts=[…], one per row")
         folder = None if checkpoint is None else Path(checkpoint)
         self._train(data, folder)
         self._checkpoint = folder
@@ -86,9 +86,9 @@ class Model(Configured, Storable):
         """What `fit` will take: memory, size of the model. Quick and rough."""
         return self._estimate(TrainingData.of(X, Y, label_names=label_names, label_features=label_features))
 
-    @abstractmethod
     def _estimate(self, data: TrainingData) -> Estimate:
-        """See `estimate`."""
+        """See `estimate`; a model that does not say is taken to need no more than its data."""
+        return Estimate.of(data, training_bytes=0, model_bytes=0)
 
     @abstractmethod
     def predict(self, X: Any, k: int = 10, *, texts: Sequence[str] | None = None) -> TopK:
@@ -152,20 +152,25 @@ class Model(Configured, Storable):
         self._require_fitted()
         now = self.params_to_json("fit")
         for name, then in (self._trained_with or {}).items():
-            if now[name] != then:
+            if now.get(name, then) != then:
                 raise StoreError(
                     f"{name} was set to {shown(now[name])} after training with {shown(then)}; saved, it would not be "
                     "what it says: fit again, or set it back"
                 )
         return self._to_state()
 
-    @abstractmethod
     def _to_state(self) -> State:
-        """The fitted state, without copying arrays."""
+        """The fitted state, without copying arrays; without it and `from_state` a model cannot be stored."""
+        raise StoreError(f"a {type(self).__name__} cannot be saved: it has no _to_state")
 
-    def loaded(self) -> None:
+    @classmethod
+    def from_state(cls, params: Mapping[str, Any], state: State) -> Self:
+        """The model again, from the store."""
+        raise StoreError(f"a {cls.__name__} cannot be loaded: it has no from_state")
+
+    def loaded(self, params: Mapping[str, Any]) -> None:
         """What it was stored with is what it was trained with."""
-        self._remember_params()
+        self._trained_with = params
 
     def _remember_params(self) -> None:
         self._trained_with = self.params_to_json("fit")

@@ -8,6 +8,7 @@ from .encoders import (
     EncodedRow,
     Encoder,
     Inputs,
+    Trainable,
     TransformerEncoder,
     n_clusters,
 )
@@ -19,6 +20,6 @@ from .xtransformer import XTransformer
 
 __all__ = [
     "NEVER", "BagEncoder", "ClusterGraph", "Curves", "Elias", "EliasNetwork", "EncodedModel", "EncodedRow", "Encoder",
-    "EncoderOvA", "Glas", "Inputs", "LabelIndex", "TransformerEncoder", "XTransformer", "clusters_a_label",
+    "EncoderOvA", "Glas", "Inputs", "LabelIndex", "Trainable", "TransformerEncoder", "XTransformer", "clusters_a_label",
     "n_clusters", "plot_curves",
 ]  # fmt: skip

@@ -24,7 +24,7 @@ DTYPES: Mapping[str, Any] = {
     "left": np.int32,
     "right": np.int32,
     "value": np.float32,
-    "frequency": np.float32,  # one a label
+    "frequency": np.float32,  # one per label
 }
 TREE = ("feature", "threshold", "left", "right", "value")
 INPUTS = 4
@@ -50,10 +50,7 @@ class Calibration(Storable):
         seed: int,
     ) -> Calibration:
         """From n × c candidates of held-out rows, their scores, and the rows' true labels."""
-        try:
-            from sklearn.tree import DecisionTreeClassifier
-        except ImportError:
-            raise MissingExtraError("scikit-learn", "rank", "calibrating a ranker") from None
+        decision_tree = cls.learner()
         counts = frequency.astype(np.float32)
         there = labels >= 0
         right = is_right(labels, Y)[there]
@@ -61,7 +58,7 @@ class Calibration(Storable):
         if right.all() or not right.any():  # nothing to tell apart
             share = np.float32(right.mean() if len(right) else 0)
             return cls(_leaf(share) | {"frequency": counts})
-        tree = DecisionTreeClassifier(
+        tree = decision_tree(
             max_leaf_nodes=max_leaves,
             min_samples_leaf=min(min_leaf, max(1, len(right) // 4)),
             monotonic_cst=(1, 1, 1, 0),
@@ -79,6 +76,15 @@ class Calibration(Storable):
                 "frequency": counts,
             }
         )
+
+    @staticmethod
+    def learner() -> Any:
+        """scikit-learn's decision tree, or an error that says how to get it: before anything is trained."""
+        try:
+            from sklearn.tree import DecisionTreeClassifier
+        except ImportError:
+            raise MissingExtraError("scikit-learn", "rank", "calibrating a ranker") from None
+        return DecisionTreeClassifier
 
     def probability(self, p: Float32, q: Float32, labels: Int32, *, threads: int | None = None) -> Float32:
         """Of n × c candidates; 0 where there is none."""

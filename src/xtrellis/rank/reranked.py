@@ -103,7 +103,7 @@ class Reranked(Model):
 
     @property
     def classifiers(self) -> Classifiers:
-        """The trained ranker: one classifier a label."""
+        """The trained ranker: one classifier per label."""
         self._require_fitted()
         return self._classifiers  # type: ignore[return-value]  # comes with the base
 
@@ -162,6 +162,8 @@ class Reranked(Model):
 
     def _train(self, data: TrainingData, checkpoint: Path | None) -> None:
         fitted_base, validation = self._given
+        if self.calibrate:
+            Calibration.learner()
         made_from = self.made_from(data) if checkpoint else {}
         if validation is not None and checkpoint is not None:
             made_from["validation"] = validation.fingerprint
@@ -200,7 +202,7 @@ class Reranked(Model):
         return stages.made(f"{name}ranker", Classifiers, make)
 
     def _estimate(self, data: TrainingData) -> Estimate:
-        """Base and ranker: one more classifier a label, trained on the rows that have it as a candidate."""
+        """Base and ranker: one more classifier per label, trained on the rows that have it as a candidate."""
         pairs = data.n_rows * min(self.candidates, data.n_labels)
         weights = int(8 * KEPT * label_feature_count(data.X, data.Y))
         nonzeros = pairs * int(data.X.nnz) / max(1, data.n_rows * data.n_labels)  # of a label's rows

@@ -20,7 +20,8 @@ def parse(raw: bytes | memoryview, where: str) -> Any:
         value = json.loads(
             str(raw, "utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite
         )
-        _check_depth(value)
+        if isinstance(value, (dict, list)):
+            _check_depth(value)
     except RecursionError:
         raise StoreError(f"{where}: its JSON is nested too deeply") from None
     except ValueError as error:  # JSONDecodeError and UnicodeDecodeError are ValueErrors
@@ -81,15 +82,10 @@ def _finite(text: str) -> float:
 
 
 def _check_depth(value: Any) -> None:
-    level = [value]
+    level = [value]  # what json.loads makes: exactly dict and list hold others
     for _ in range(MAX_DEPTH):
-        following: list[Any] = []
-        for item in level:
-            if isinstance(item, dict):
-                following.extend(v for v in item.values() if isinstance(v, (dict, list)))
-            elif isinstance(item, list):
-                following.extend(v for v in item if isinstance(v, (dict, list)))
-        if not following:
+        inside = [v for item in level for v in (item.values() if type(item) is dict else item)]
+        level = [v for v in inside if type(v) is dict or type(v) is list]
+        if not level:
             return
-        level = following
     raise ValueError(f"nested more than {MAX_DEPTH} deep")

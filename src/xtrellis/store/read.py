@@ -105,7 +105,7 @@ def _rebuild(info: ObjectInfo, arrays: dict[str, dict[str, Array]], folder: Fold
         else:
             params = {}
         out = cls.from_state(params, state)
-        out.loaded()
+        out.loaded(info.params)
         return out
     except MissingExtraError:
         raise  # the model is well; what it needs is not installed

@@ -33,8 +33,8 @@ class Storable(ABC):
     def to_state(self) -> State:
         """The fitted state, without copying arrays."""
 
-    def loaded(self) -> None:  # noqa: B027 - most have nothing to do then
-        """The store has just rebuilt it from a file."""
+    def loaded(self, params: Mapping[str, Any]) -> None:  # noqa: B027 - most have nothing to do then
+        """The store has just rebuilt it from a file that held these parameters, as JSON."""
 
     @classmethod
     @abstractmethod

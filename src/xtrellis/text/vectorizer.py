@@ -81,7 +81,7 @@ class Vectorizer(Configured, Storable):
         return self._stack(run(weigh, counted, threads=self.threads))
 
     def transform(self, texts: Iterable[str]) -> Csr:
-        """One row of feature weights a text; n-grams not seen in `fit` are ignored."""
+        """One row of feature weights per text; n-grams not seen in `fit` are ignored."""
         vocabulary, settings = self._fitted(), self._settings()
         texts = as_texts(texts)
 

@@ -30,7 +30,7 @@ def leaf_sizes(tree):
 def test_sizes_and_depths(k, depth, max_leaf):
     tree = KMeansTree(k=k, depth=depth, max_leaf=max_leaf).build(space(), seed=1)
     assert tree.depth <= depth + 1
-    assert tree.describe()["copies a label"] == 1
+    assert tree.describe()["copies per label"] == 1
     sizes = np.diff(tree.offsets)
     inner = np.unique(tree.owner[tree.children >= 0])
     assert sizes[inner].max() <= k

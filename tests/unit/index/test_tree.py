@@ -35,7 +35,7 @@ def test_depths_of_a_ragged_tree():
     assert tree.label_depths.tolist() == [2, 2, 3, 3, 2, 1]  # label 4 sits at depths 3 and 2: the nearer counts
     assert tree.depth == 3
     assert [level.tolist() for level in tree.levels()] == [[0], [1, 2], [3, 4]]
-    assert tree.describe()["copies a label"] == round(7 / 6, 3)
+    assert tree.describe()["copies per label"] == round(7 / 6, 3)
 
 
 def test_numbering_does_not_matter():

@@ -216,7 +216,7 @@ def test_a_damaged_index_is_refused_or_does_no_harm(data, tmp_path):
         ({"codes": codes}, "needs the arrays codes and levels"),
         ({"codes": codes.astype(np.int8), "levels": levels}, "codes of a LabelIndex must be uint8"),
         ({"codes": codes[0], "levels": levels}, "codes of a LabelIndex must be uint8 of 2 dimensions"),
-        ({"codes": codes, "levels": levels[:, :3]}, "levels of a LabelIndex must be finite float32, 4 a dimension"),
+        ({"codes": codes, "levels": levels[:, :3]}, "levels of a LabelIndex must be finite float32, 4 per dimension"),
         ({"codes": codes, "levels": not_finite}, "levels of a LabelIndex must be finite"),
     ):
         with pytest.raises(xt.StoreError, match=message):

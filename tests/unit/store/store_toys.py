@@ -36,7 +36,7 @@ class Toy(Configured, Storable):
 
     from_store = False
 
-    def loaded(self):
+    def loaded(self, params):
         assert len(self.names)  # all is there already
         self.from_store = True
 

@@ -64,14 +64,14 @@ def read(
     unlabelled: bool = False,
     threads: int | None = None,
 ) -> Dataset:
-    """Read a data set from a file, a folder, or a prefix of split XMC files; .gz, .xz and .zst are seen through.
+    """Read a data set from a file, a folder, or a prefix of split XMC files; files may be compressed: .gz, .xz, .zst.
 
     format: one of xmc, xmc-split, svmlight, npz, jsonl, csv, tsv, parquet; found from suffix and content if not given.
     part: "train" or "test", for a folder that holds both.
     labels: label names whose order gives the columns of Y, e.g. a model's. Labels that are not among them are left out
         and counted in `Dataset.dropped_labels`. Without it, text formats number labels in the order of their names.
     index_base: the number of the first feature in an svmlight file, 0 or 1; `n_features`, `n_labels`: its columns.
-    text_column, label_column, label_separator: for jsonl, csv, tsv and parquet; see xtrellis.data.tables.
+    text_column, label_column, label_separator: for jsonl, csv, tsv and parquet; see docs/data-formats.md.
     unlabelled: read the texts of jsonl, csv, tsv and parquet only, to predict their labels; the label column is not
         looked at and may be missing. (Rows of the other formats may lack labels anyway.)
     threads: cores to use; all by default. The result does not depend on it.

@@ -80,11 +80,8 @@ class BagEncoder(Encoder):
         return (n_features + self.dim + 1) * self.dim
 
 
-class _BagTraining:
+class _BagTraining(Trainable):
     dense_share = 0.01
-
-    def piece(self, batch: int) -> int:
-        return 64
 
     def __init__(self, how: BagEncoder, inputs: Inputs, seed: int, threads: int | None, device: Any) -> None:
         if inputs.X is None:
@@ -97,9 +94,6 @@ class _BagTraining:
             "mix": generator(seed, "residual").standard_normal((how.dim, how.dim), dtype=np.float32) * scale,
             "bias": np.zeros(how.dim, np.float32),
         }
-
-    def leaves(self, torch: Any) -> dict[str, Any]:
-        return {name: torch.from_numpy(value).to(self.device).requires_grad_() for name, value in self.dense.items()}
 
     def batch(self, rows: Int32, epoch: int) -> Rows:
         dropout = self.how.input_dropout

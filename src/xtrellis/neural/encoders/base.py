@@ -9,7 +9,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
+
+import numpy as np
 
 from ...arrays import Array, Csr, Float32, Float64, Int32, Rows
 from ...core import Configured
@@ -26,36 +28,44 @@ class Inputs:
         return int(self.X.shape[0]) if self.X is not None else len(self.texts or ())
 
 
-class Trainable(Protocol):
+class Trainable:
     """An encoder under training. Its part that touches few parameters a batch steps by itself (`step`); its dense
-    parameters are stepped by the model that trains it."""
+    parameters are stepped by the model that trains it. What is here suits an encoder that has only dense ones."""
 
     dense: dict[str, Float32]
-    dense_share: float  # their rate of learning as a share of the sparse part's
+    dense_share: float = 1.0  # their rate of learning as a share of the sparse part's
+    device: Any = "cpu"
 
     def piece(self, batch: int) -> int:
         """Rows of a batch that are worked on at once, by one thread."""
+        return 64
 
     def leaves(self, torch: Any) -> dict[str, Any]:
         """`dense` as tensors that want gradients."""
+        return {name: torch.from_numpy(value).to(self.device).requires_grad_() for name, value in self.dense.items()}
 
     def batch(self, rows: Int32, epoch: int) -> Any:
         """The inputs of some rows, as the other methods want them."""
+        return rows
 
     def leaf(self, batch: Any) -> Float32:
         """What the sparse part makes of a batch (rows × anything): the network goes on from there."""
+        return np.zeros((len(batch), 1), np.float32)
 
+    @abstractmethod
     def forward(self, torch: Any, batch: Any, span: tuple[int, int], leaf: Any, dense: Mapping[str, Any]) -> Any:
-        """Vectors of rows first .. last of a batch, by torch."""
+        """Vectors of rows first .. last of a batch, by torch; a function of `leaf`, if only by adding 0 · leaf."""
 
     def step(self, batch: Any, gradient: Float32, rate: float) -> None:
         """A step of the sparse part, given the loss's gradient by `leaf`."""
 
     def weights(self) -> dict[str, Array]:
         """All that `Encoder.encode` needs, without copying: also what is averaged."""
+        return dict(self.dense)
 
     def arrays(self) -> dict[str, Array]:
         """What a training needs to go on, apart from `dense`."""
+        return {}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
         """Go on from there."""

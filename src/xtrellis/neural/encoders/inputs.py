@@ -16,11 +16,11 @@ MOST_VALIDATION, FEWEST_VALIDATION = 5000, 50  # fewer would choose an epoch by 
 
 
 def texts_for(encoder: Encoder, texts: Any, n_rows: int | None) -> Sequence[str] | None:
-    """Texts if the encoder reads them, one a row."""
+    """Texts if the encoder reads them, one per row."""
     if encoder.reads != "texts":
         return None
     if texts is None:
-        raise InputError(f"a {type(encoder).__name__} reads texts; pass texts=[…], one a row")
+        raise InputError(f"a {type(encoder).__name__} reads texts; pass texts=[…], one per row")
     return as_texts(texts, n_rows=n_rows)
 
 

@@ -66,7 +66,7 @@ class EncodedModel(Model):
 
     @property
     def curves(self) -> Curves:
-        """One entry an epoch: loss, and precision and recall on rows of the training and on validation rows."""
+        """One entry per epoch: loss, and precision and recall on rows of the training and on validation rows."""
         self._require_fitted()
         return self._curves
 

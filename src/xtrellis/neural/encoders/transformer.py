@@ -209,9 +209,7 @@ class TransformerEncoder(Encoder):
         return hidden * (int(found.get("vocab_size", 30_000)) + 512) + layers * 12 * hidden**2
 
 
-class _Training:
-    dense_share = 1.0
-
+class _Training(Trainable):
     def piece(self, batch: int) -> int:
         return max(16, batch // 8)  # each has gradients of all parameters for itself: not too many
 
@@ -241,23 +239,8 @@ class _Training:
                     value.copy_(torch.from_numpy(self.dense[name]))
         return [self.ids[self.offsets[row] : self.offsets[row + 1]] for row in rows]
 
-    def leaf(self, batch: list[Int32]) -> Float32:
-        return np.zeros((len(batch), 1), np.float32)
-
     def forward(self, torch: Any, batch: Any, span: tuple[int, int], leaf: Any, dense: Mapping[str, Any]) -> Any:
         return self.how.forward(torch, self.module, self.device, batch[slice(*span)]) + leaf.to(self.device) * 0
-
-    def step(self, batch: list[Int32], gradient: Float32, rate: float) -> None:
-        """There is no sparse part."""
-
-    def weights(self) -> dict[str, Array]:
-        return dict(self.dense)
-
-    def arrays(self) -> dict[str, Array]:
-        return {}
-
-    def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Everything is in `dense`."""
 
 
 @contextmanager

@@ -1,14 +1,14 @@
 """How wrong the scores of a batch are: one sampled label a row against the labels of the block that the row lacks.
 
-Each function takes scores (rows × block), the place of every row's own label in the block, and the places of all its
-labels there, which are no negatives. It returns the sum over rows.
+Each function takes scores (rows × block), the place of every row's own label in the block, the places of all its labels
+there, which are no negatives, and what the model's parameters say: the margin, how many hard negatives, and the
+trainable scale of scores. It returns the sum over rows; torch finds the gradient.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
-
-LOSSES = ("margin", "negative-mining", "softmax")
 
 
 def own_and_others(scores: Any, positives: Any, known: tuple[Any, Any]) -> tuple[Any, Any]:
@@ -17,14 +17,14 @@ def own_and_others(scores: Any, positives: Any, known: tuple[Any, Any]) -> tuple
     return own, scores.index_put(known, scores.new_full((), -float("inf")))
 
 
-def margin(scores: Any, positives: Any, known: tuple[Any, Any], *, gap: float) -> Any:
+def margin(scores: Any, positives: Any, known: tuple[Any, Any], *, gap: float, **_: Any) -> Any:
     """Mean over the negatives of [score of the negative − score of the label + gap]₊ (eq. 1)."""
     own, others = own_and_others(scores, positives, known)
     counts = (others > -float("inf")).sum(1).clamp(min=1)
     return ((others - own + gap).relu().sum(1) / counts).sum()
 
 
-def negative_mining(scores: Any, positives: Any, known: tuple[Any, Any], *, gap: float, hardest: int) -> Any:
+def negative_mining(scores: Any, positives: Any, known: tuple[Any, Any], *, gap: float, hardest: int, **_: Any) -> Any:
     """The same over only the hardest negatives of the block (Reddi et al. 2019)."""
     own, others = own_and_others(scores, positives, known)
     worst = others.topk(min(hardest, others.shape[1]), dim=1).values
@@ -32,7 +32,7 @@ def negative_mining(scores: Any, positives: Any, known: tuple[Any, Any], *, gap:
     return ((worst - own + gap).relu().sum(1) / counts).sum()
 
 
-def softmax(scores: Any, positives: Any, known: tuple[Any, Any], *, scale: Any) -> Any:
+def softmax(scores: Any, positives: Any, known: tuple[Any, Any], *, scale: Any, **_: Any) -> Any:
     """Cross-entropy of the sampled label among itself and the negatives of the block; `scale` sharpens unit vectors."""
     own, others = own_and_others(scores * scale, positives, known)
     return (own.new_zeros(()) + _logaddexp(own[:, 0], others.logsumexp(1)) - own[:, 0]).sum()
@@ -41,3 +41,6 @@ def softmax(scores: Any, positives: Any, known: tuple[Any, Any], *, scale: Any) 
 def _logaddexp(a: Any, b: Any) -> Any:
     # Where there is no negative, b is -inf and its gradient must be 0, not NaN.
     return a + (b - a).clamp(min=-80.0).exp().log1p()
+
+
+LOSSES: dict[str, Callable[..., Any]] = {"margin": margin, "negative-mining": negative_mining, "softmax": softmax}

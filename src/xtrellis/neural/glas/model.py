@@ -54,7 +54,7 @@ class Glas(Model):
         default="negative-mining",
     )
     margin: float = param(number(above=0), "by how much a label should score above a negative", default=0.5)
-    n_hard_negatives: int = param(integer(at_least=1), "negatives a row that negative mining looks at", default=10)
+    n_hard_negatives: int = param(integer(at_least=1), "negatives per row that negative mining looks at", default=10)
     regularizer: str | None = param(
         choice(*REGULARIZERS, or_none=True), "what shapes the label vectors", default="glas"
     )
@@ -120,7 +120,7 @@ class Glas(Model):
 
     @property
     def curves(self) -> Curves:
-        """One entry an epoch: loss, regularizer, train_p1, and validation_p1 if rows were held out for it."""
+        """One entry per epoch: loss, regularizer, train_p1, and validation_p1 if rows were held out for it."""
         self._require_fitted()
         return self._curves
 
@@ -183,7 +183,7 @@ class Glas(Model):
 
     @property
     def label_vectors(self) -> Float32:
-        """One unit vector a label (0 for labels without rows)."""
+        """One unit vector per label (0 for labels without rows)."""
         return self.network.V
 
     def predict(self, X: Any, k: int = 10, *, texts: Sequence[str] | None = None) -> TopK:

@@ -83,7 +83,7 @@ class LabelIndex(Storable):
             raise StoreError(f"codes of a LabelIndex must be uint8 of 2 dimensions; got {codes.dtype} {codes.shape}")
         if levels.dtype != np.float32 or levels.shape != (len(levels), 4) or not np.isfinite(levels).all():
             raise StoreError(
-                f"levels of a LabelIndex must be finite float32, 4 a dimension; got {levels.dtype} {levels.shape}"
+                f"levels of a LabelIndex must be finite float32, 4 per dimension; got {levels.dtype} {levels.shape}"
             )
         return cls(codes, levels)
 

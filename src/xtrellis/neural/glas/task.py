@@ -18,7 +18,8 @@ from ...arrays import Array, Csr, Float32, Int32
 from ...core import generator, run
 from ..scoring import exact
 from ..training import AdamW, Batch, Batches, Embedding, UnitVectors, one_thread, take
-from . import losses, regularizers
+from . import regularizers
+from .losses import LOSSES
 from .network import EmbeddingNetwork
 from .similarity import Similarity
 
@@ -163,12 +164,8 @@ class GlasTask:
         scores = inputs @ v.T
         places = constant(known[0]), constant(known[1])
         own = constant(positives)
-        if how.loss == "margin":
-            loss = losses.margin(scores, own, places, gap=how.margin)
-        elif how.loss == "negative-mining":
-            loss = losses.negative_mining(scores, own, places, gap=how.margin, hardest=how.n_hard_negatives)
-        else:
-            loss = losses.softmax(scores, own, places, scale=dense["scale"].exp())
+        scale = dense["scale"].exp() if "scale" in dense else None
+        loss = LOSSES[how.loss](scores, own, places, gap=how.margin, hardest=how.n_hard_negatives, scale=scale)
         loss = loss / n
         total, penalty = loss, 0.0
         if how.regularizer == "gravity":

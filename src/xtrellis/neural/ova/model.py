@@ -36,7 +36,7 @@ class EncoderOvA(EncodedModel):
 
     @property
     def label_weights(self) -> Float32:
-        """One row a label; the last entry is its bias."""
+        """One row per label; the last entry is its bias."""
         self._require_fitted()
         if self._labels is None:
             raise NotFittedError("not trained")
