@@ -60,28 +60,31 @@ def worlds(draw, **fixed):
     return X, Y, LinearTree(index=draw(indexes(n_labels)), **params).fit(X, Y)
 
 
-def check_order(top, Y):
-    """Best first, equals by their rows in training and then by label, no label twice, padding at the end."""
-    frequency = Y.sum(axis=0)
+def check_order(top, X, model):
+    """Best first, no label twice, padding at the end; fewer answers are the first of more.
+
+    (Which of equal scores comes first: their logarithms say, 1e-50 and 1e-60 are both 0; tests/unit/linear.)
+    """
+    if model is not None and len(model.trees) == 1 and top.k > 1:
+        np.testing.assert_array_equal(model.predict(X, k=top.k - 1).labels, top.labels[:, :-1])
     for labels, scores in zip(top.labels, top.scores, strict=True):
         real = int((labels >= 0).sum())
         assert (labels[real:] == -1).all()
         assert (scores[real:] == 0).all()
         assert len(set(labels[:real].tolist())) == real
-        keys = np.stack([-scores[:real], -frequency[labels[:real]], labels[:real]], axis=1).tolist()
-        assert keys == sorted(keys)
+        assert (np.diff(scores[:real]) <= 0).all()
         assert np.isfinite(scores).all()
 
 
 @given(world=worlds(beam=None), k=st.integers(1, 35))
 @settings(max_examples=80, deadline=None)
 def test_without_a_beam_answers_are_those_of_scoring_everything(world, k):
-    X, Y, model = world
+    X, _, model = world
     top = model.predict(X, k=k)
     k = min(k, model.n_labels)
     assert top.labels.shape == (len(X), k)
     assert (top.labels >= 0).all()
-    check_order(top, Y)
+    check_order(top, X, model)
     for row, x in enumerate(X.astype(np.float64)):
         exact = np.mean([twin.all_scores(tree, x) for tree in model.trees], axis=0)
         np.testing.assert_allclose(top.scores[row], np.sort(exact)[::-1][:k], rtol=2e-3, atol=1e-9)
@@ -91,16 +94,16 @@ def test_without_a_beam_answers_are_those_of_scoring_everything(world, k):
 @given(world=worlds(), k=st.integers(1, 12), some=st.sets(st.integers(0, 29), min_size=1))
 @settings(max_examples=25, deadline=None)
 def test_many_rows_one_row_and_a_loaded_model_answer_alike(world, k, some):
-    X, Y, model = world
+    X, _, model = world
     top = model.predict(X, k=k)
-    check_order(top, Y)
+    check_order(top, X, model)
     for row in range(len(X)):
         one = model.predict(X[[row]], k=k)
         np.testing.assert_array_equal(one.labels[0], top.labels[row])
         np.testing.assert_array_equal(one.scores[0], top.scores[row])
     allowed = sorted({label % model.n_labels for label in some})
     limited = model.predict(X, k=k, labels=allowed)
-    check_order(limited, Y)
+    check_order(limited, X, None)
     assert np.isin(limited.labels, [-1, *allowed]).all()
     many = np.repeat(X, 30, axis=0)  # enough rows for the walk that shares tables
     np.testing.assert_array_equal(model.predict(many, k=k).scores, np.repeat(top.scores, 30, axis=0))

@@ -34,7 +34,8 @@ class LinearTree(Model):
 
     On a trained model `search`, `beam`, `slack`, `transform` and `threads` count at once. `storage` cannot be set
     (`stored_as` gives a copy). All others say what the next `fit` does; until then the model cannot be saved, since it
-    would claim to be what it is not. Labels of equal scores are ordered by training frequency, then by id.
+    would claim to be what it is not. Labels of equal scores are ordered by their logarithms, which search compares, then
+    by training frequency, then by id.
     """
 
     keeps_checkpoints: ClassVar[Literal[True]] = True
@@ -69,7 +70,7 @@ class LinearTree(Model):
     )
     normalize_label_rows: bool = param(flag(), "rows with many labels count less in the labels' vectors", default=True)
     transform: str = param(choice(*TRANSFORMS), "how a margin becomes a score", default="l3-hinge", role="fit+search")
-    n_trees: int = param(integer(at_least=1), "trees with different seeds, averaged", default=1)
+    n_trees: int = param(integer(at_least=1, at_most=1000), "trees with different seeds, averaged", default=1)
     storage: str = param(
         choice(*STORAGES), "how weights are kept: exactly, or in half or a quarter of the size", default="float16"
     )
