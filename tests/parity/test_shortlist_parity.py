@@ -202,6 +202,42 @@ def test_steps_are_those_of_torch():
     np.testing.assert_allclose(value, twin.detach().numpy(), atol=1e-5)
 
 
+def test_what_begins_anew_takes_the_steps_of_a_new_one():
+    rng = np.random.default_rng(9)
+    old, other = rng.standard_normal((2, 5, 4)).astype(np.float32)
+    ours = AdamW({"edges": old, "other": other})
+    for _ in range(30):
+        ours.step(
+            {name: rng.standard_normal((5, 4)).astype(np.float32) for name in ours.values}, {"edges": 1, "other": 1}
+        )
+    old[...] = rng.standard_normal((5, 4))
+    ours.forget("edges")
+    fresh = AdamW({"edges": old.copy()})
+    for _ in range(3):
+        g = rng.standard_normal((5, 4)).astype(np.float32)
+        ours.step({"edges": g}, {"edges": 0.1})
+        fresh.step({"edges": g}, {"edges": 0.1})
+    np.testing.assert_array_equal(old, fresh.values["edges"])
+    again = AdamW({"edges": np.zeros_like(old), "other": np.zeros_like(other)})
+    again.restore(ours.arrays())
+    assert again.steps == ours.steps == {"edges": 3, "other": 30}
+
+
+def test_a_bias_does_not_decay():
+    rng = np.random.default_rng(10)
+    value = rng.standard_normal((5, 4)).astype(np.float32)
+    weights, bias = (torch.nn.Parameter(torch.from_numpy(part.copy())) for part in (value[:, :-1], value[:, -1:]))
+    ours = AdamW({"w": value}, decay={"w": 0.5}, biased=("w",))
+    groups = [{"params": [weights], "weight_decay": 0.5}, {"params": [bias], "weight_decay": 0.0}]
+    theirs = torch.optim.AdamW(groups, lr=0.05)
+    for _ in range(5):
+        g = rng.standard_normal((5, 4)).astype(np.float32)
+        ours.step({"w": g}, {"w": 0.05})
+        weights.grad, bias.grad = (torch.from_numpy(part.copy()) for part in (g[:, :-1], g[:, -1:]))
+        theirs.step()
+    np.testing.assert_allclose(value, np.hstack([weights.detach(), bias.detach()]), atol=1e-5)
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 def test_steps_of_rows_touch_only_those(threads):
     a, W, ids = world(n=30, labels=60, k=9)

@@ -18,7 +18,7 @@ from xtrellis.neural.elias.model import Elias
 from xtrellis.neural.elias.network import EliasNetwork
 from xtrellis.neural.elias.task import EliasTask
 from xtrellis.neural.encoders.bag import BagEncoder
-from xtrellis.neural.encoders.clusters import homes, partition
+from xtrellis.neural.encoders.clusters import ClusterGraph, homes, partition
 from xtrellis.neural.encoders.inputs import inputs_of, validation_split
 
 N, D, L = 200, 60, 40
@@ -151,6 +151,9 @@ def test_connecting_keeps_the_strongest_and_forgets_nobody():
     values = np.arange(6, dtype=np.float32).reshape(2, 3)
     home = homes(graph, values)
     assert all(label in graph.ids[home[label]] for label in range(6))
+    twice = ClusterGraph(np.array([[0, 1], [1, 0], [0, 1]], np.int32), 2)
+    assert homes(twice, np.zeros((3, 2), np.float32)).tolist() == [0, 0]  # of equal edges the first
+    assert homes(twice, np.array([[0, 0], [0, 1], [0, 2]], np.float32)).tolist() == [1, 2]
 
 
 def test_clusters_are_balanced_parts(data):

@@ -112,8 +112,8 @@ def path_logs(network: EliasNetwork, vectors: Float32, wanted: Csr) -> Float32:
     return out
 
 
-def edge_logs(values: Any, ids: Any, scale: float) -> Any:
-    """log e of trainable values, by torch."""
+def edge_logs(values: Any, ids: Any, scale: float, *, clamped: bool = True) -> Any:
+    """log e of trainable values, by torch; e is at most 1."""
     empty = ids < 0
     found = values.masked_fill(empty, -1e9).log_softmax(1) + float(np.log(scale))
-    return found.clamp(max=0).masked_fill(empty, float(NEVER))
+    return (found.clamp(max=0) if clamped else found).masked_fill(empty, float(NEVER))

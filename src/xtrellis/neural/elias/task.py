@@ -72,7 +72,7 @@ class EliasTask(EncoderTask):
         values["clusters"] = np.zeros((graph.n_clusters, encoder.width), np.float32)
         values["edges"] = np.zeros(self.ids.shape, np.float32)
         decay = {name: how.weight_decay for name, value in values.items() if value.ndim > 1 and name != "edges"}
-        self.dense = AdamW(values, decay=decay)
+        self.dense = AdamW(values, decay=decay, biased=("clusters",))
         self.labels = RowAdamW(self._first_labels(), decay=how.weight_decay, threads=how.threads)
         self.means = {name: np.zeros_like(value) for name, value in self._current().items()}
 
@@ -87,7 +87,7 @@ class EliasTask(EncoderTask):
         with one_thread(self.torch):
             for i, rows in enumerate(self._batches(epoch)):
                 if i % REFRESH == 0:
-                    self.home = homes(self._graph(), self._edge_logs_now())
+                    self.home = homes(self._graph(), self._edge_logs_now(clamped=False))
                 done = (epoch - first + i / self.count) / (last - first)
                 slowed = self._slowed(done, last - first)
                 loss, short = self._step(rows, epoch, i, slowed, pending)
@@ -197,14 +197,16 @@ class EliasTask(EncoderTask):
     def _fixed_edges(self) -> Any:
         return self.torch.from_numpy(np.where(self.ids < 0, NEVER, np.float32(0)))
 
-    def _edge_logs_now(self, values: Float32 | None = None) -> Float32:
+    def _edge_logs_now(self, values: Float32 | None = None, *, clamped: bool = True) -> Float32:
+        """Without clamping, edges of full score still differ: who is the strongest can be told."""
         if self.stage[0] == 1:
             fixed: Float32 = self._fixed_edges().numpy()
             return fixed
         torch = self.torch
         values = self.dense.values["edges"] if values is None else values
         with one_thread(torch):
-            out: Float32 = edge_logs(torch.from_numpy(values), torch.from_numpy(self.ids), self.how.edge_scale).numpy()
+            ids = torch.from_numpy(self.ids)
+            out: Float32 = edge_logs(torch.from_numpy(values), ids, self.how.edge_scale, clamped=clamped).numpy()
         return out
 
     def _second_stage(self) -> None:

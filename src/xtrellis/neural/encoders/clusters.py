@@ -75,8 +75,9 @@ def partition(tree: LabelTree, width: int) -> ClusterGraph:
 
 
 def homes(graph: ClusterGraph, values: Array) -> Int32:
-    """The cluster with the strongest edge to each label; -1 for labels that no cluster leads to."""
-    order = np.argsort(values, axis=None, kind="stable")
+    """The cluster with the strongest edge to each label, of equal ones the first; -1 if no cluster leads to it."""
+    flat = values.reshape(-1)
+    order = np.lexsort((-np.arange(len(flat)), flat))
     order = order[graph.ids.reshape(-1)[order] >= 0]
     out = np.full(graph.n_labels, -1, np.int32)
     out[graph.ids.reshape(-1)[order]] = order // graph.ids.shape[1]  # the last one written is the strongest

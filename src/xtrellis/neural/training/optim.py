@@ -5,7 +5,7 @@ Moments of untouched rows wait: a label that no shortlist held has no opinion ab
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -25,42 +25,49 @@ def _corrections(steps: int) -> tuple[float, float]:
 class AdamW:
     """Steps of some arrays in place."""
 
-    def __init__(self, values: Mapping[str, Float32], *, decay: Mapping[str, float] | None = None) -> None:
+    def __init__(
+        self, values: Mapping[str, Float32], *, decay: Mapping[str, float] | None = None, biased: Sequence[str] = ()
+    ) -> None:
+        """The last column of arrays that are `biased` is a bias, which does not decay."""
         self.values = dict(values)
-        self.decay = dict(decay or {})
+        self.decay, self.biased = dict(decay or {}), frozenset(biased)
         self.first = {name: np.zeros_like(value) for name, value in values.items()}
         self.second = {name: np.zeros_like(value) for name, value in values.items()}
-        self.steps = 0
+        self.steps = dict.fromkeys(values, 0)  # of each: one that begins anew begins with the corrections, too
 
     def step(self, gradients: Mapping[str, Float32], rates: Mapping[str, float], *, threads: int | None = None) -> None:
         """One step of those that have a gradient; each at its own rate."""
-        self.steps += 1
-        scale = _corrections(self.steps)
         for name, gradient in gradients.items():
+            self.steps[name] += 1
+            scale, decay = _corrections(self.steps[name]), self.decay.get(name, 0.0)
+            bias = self.values[name][:, -1].copy() if name in self.biased else None
             flat = [a.reshape(-1) for a in (gradient, self.values[name], self.first[name], self.second[name])]
-            rest = (rates[name], *BETAS, *scale, EPSILON, self.decay.get(name, 0.0))
+            rest = (rates[name], *BETAS, *scale, EPSILON, decay)
 
             def part(span: tuple[int, int], flat: list[Float32] = flat, rest: tuple[float, ...] = rest) -> None:
                 g, w, first, second = (array[slice(*span)] for array in flat)
                 native.adam(g, w, first, second, *rest)
 
             run(part, spans(len(flat[0]), _PARTS, at_least=1 << 16), threads=threads)
+            if bias is not None:
+                self.values[name][:, -1] += np.float32(rates[name] * decay) * bias
 
     def forget(self, name: str) -> None:
-        """Moments of an array that begins anew."""
+        """Moments and steps of an array that begins anew."""
         self.first[name][...] = 0
         self.second[name][...] = 0
+        self.steps[name] = 0
 
     def arrays(self) -> dict[str, Array]:
         """All that a training needs to go on."""
-        out: dict[str, Array] = {"steps": np.array([self.steps], np.int64)}
+        out: dict[str, Array] = {"steps": np.array([self.steps[name] for name in self.values], np.int64)}
         for name, value in self.values.items():
             out |= {name: value, f"{name}.first": self.first[name], f"{name}.second": self.second[name]}
         return out
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
         """Go on from there."""
-        self.steps = int(arrays["steps"][0])
+        self.steps = dict(zip(self.values, arrays["steps"].tolist(), strict=True))
         for name, value in self.values.items():
             value[...] = arrays[name]
             self.first[name][...] = arrays[f"{name}.first"]
