@@ -34,8 +34,8 @@ class LinearTree(Model):
 
     On a trained model `search`, `beam`, `slack`, `transform` and `threads` count at once. `storage` cannot be set
     (`stored_as` gives a copy). All others say what the next `fit` does; until then the model cannot be saved, since it
-    would claim to be what it is not. Labels of equal scores are ordered by their logarithms, which search compares, then
-    by training frequency, then by id.
+    would claim to be what it is not. Labels of equal scores are ordered by their logarithms, which search compares,
+    then by training frequency, then by id.
     """
 
     keeps_checkpoints: ClassVar[Literal[True]] = True
@@ -138,7 +138,8 @@ class LinearTree(Model):
         return self.tree.n_labels
 
     def _train(self, data: TrainingData, checkpoint: Path | None) -> None:
-        self._trees, self._rounds = fit_trees(self, data, checkpoint)
+        trees, rounds = fit_trees(self, data, checkpoint)
+        vars(self).update(_trees=trees, _rounds=rounds)  # at once: Ctrl-C must not leave a mixture
 
     def _estimate(self, data: TrainingData) -> LinearEstimate:
         return estimate(data, self)
