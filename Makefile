@@ -11,7 +11,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 SELF   := $(PIP) install --no-build-isolation --config-settings=cmake.define.XTRELLIS_WERROR=ON
 NATIVE := $(shell find native -name '*.cpp' -o -name '*.hpp' -o -name '*.inc')
 
-.PHONY: demo test core-only lint types asan docs build clean bench bench-quick bench-all bench-peers
+.PHONY: demo test core-only lint types asan attack docs build clean bench bench-quick bench-all bench-peers
 
 demo: $(VENV)/core
 	$(BIN)/xtrellis demo
@@ -33,6 +33,12 @@ asan: $(VENV)/tools
 	$(BIN)/cmake -S . -B build/asan -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DCMAKE_BUILD_TYPE=Debug -DXTRELLIS_WERROR=ON > build/asan.log 2>&1 || (cat build/asan.log; exit 1)
 	$(BIN)/cmake --build build/asan
 	$(BIN)/ctest --test-dir build/asan --output-on-failure
+
+# Damaged files and models, odd calls, threads, interrupts, kills, sanitizers; then the page that tells what came out.
+ATTACK_SECONDS ?= 120
+ATTACK_SEED ?= 0
+attack: $(VENV)/test
+	$(BIN)/python -m attacks --seconds $(ATTACK_SECONDS) --seed $(ATTACK_SEED)
 
 # The documentation, into build/site; warnings are errors. The variable silences the theme's advertisement.
 docs: $(VENV)/docs

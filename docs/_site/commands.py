@@ -72,7 +72,7 @@ def _argument(made: Any, hint: Any, info: ArgumentInfo | OptionInfo) -> Argument
     metavar = (info.metavar or KINDS.get(kind, kind.__name__).upper()).strip("[]")
     if made.required:
         default = "required"
-    elif flag:
+    elif flag and made.default is not None:
         default = "on" if made.default else "off"
     else:
         default = "none" if made.default is None else f"`{made.default}`"

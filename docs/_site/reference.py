@@ -25,7 +25,7 @@ PAGES: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
     "models": (
         "Models",
         {
-            "Every model": ("Model", "TopK", "Estimate"),
+            "Every model": ("Model", "TopK", "LabelSet", "Estimate"),
             "Classifiers over label trees": ("LinearTree", "SoftmaxTree"),
             "Models with embeddings": ("Glas", "Elias", "EncoderOvA", "XTransformer"),
             "Encoders": ("BagEncoder", "TransformerEncoder"),
@@ -46,7 +46,8 @@ PAGES: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
     "data-and-text": (
         "Data and text",
         {
-            "From texts to labels": ("Tagger", "Tag", "ExplainedTag"),
+            "From texts to labels": ("Tagger", "Tag", "Tags", "ExplainedTag"),
+            "Progress": ("listen", "ProgressEvent"),
             "Explanations": (
                 "Explanation", "explain:Path", "explain:Step", "explain:Push", "explain:Opinion",
             ),
@@ -80,8 +81,9 @@ PAGES: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
                 "core:Configured", "core:param", "core:Check", "core:integer", "core:number", "core:flag",
                 "core:choice", "core:text", "core:file_path", "core:size", "core:part",
             ),
-            "Index builders": ("index:Index", "labels:LabelSpace", "index:TreeLevel"),
-            "Encoders": ("neural:Encoder", "neural.encoders.base:Trainable", "neural:Inputs"),
+            "Index builders": ("Index", "labels:LabelSpace", "index:TreeLevel"),
+            "Encoders": ("Encoder", "neural.encoders.base:Trainable", "neural:Inputs"),
+            "Classes of your own in the store": ("register",),
             "What a model may offer": (
                 "model:Scores", "model:Explains", "model:Embeds", "model:Estimates", "model:Resumes",
             ),

@@ -75,12 +75,12 @@ nb::object wanted(In<Offset> offsets, In<double> worth, Id copies) {
     return nb::cast(to_numpy(std::move(found)));
 }
 
-nb::object taken(In<Offset> offsets, In<Id> clusters, Id n_clusters, In<double> worth, Id copies, Offset limit) {
+nb::object taken(In<Offset> offsets, In<Id> clusters, In<double> worth, Id copies, In<Offset> room) {
     std::vector<Offset> found;
     {
         nb::gil_scoped_release release;
-        found = take_pairs(offsets.data(), static_cast<Offset>(offsets.size()) - 1, clusters.data(), n_clusters,
-                           worth.data(), copies, limit);
+        found = take_pairs(offsets.data(), static_cast<Offset>(offsets.size()) - 1, clusters.data(), worth.data(),
+                           copies, {room.data(), room.data() + room.size()});
     }
     return nb::cast(to_numpy(std::move(found)));
 }
@@ -119,8 +119,8 @@ NB_MODULE(cluster, m) {
           nb::arg("clusters"), nb::arg("home_offsets").noconvert(), nb::arg("homes").noconvert(), nb::arg("first"),
           nb::arg("last"), nb::arg("most"));
     m.def("wanted_pairs", &wanted, nb::arg("offsets").noconvert(), nb::arg("worth").noconvert(), nb::arg("copies"));
-    m.def("take_pairs", &taken, nb::arg("offsets").noconvert(), nb::arg("clusters").noconvert(), nb::arg("n_clusters"),
-          nb::arg("worth").noconvert(), nb::arg("copies"), nb::arg("limit"));
+    m.def("take_pairs", &taken, nb::arg("offsets").noconvert(), nb::arg("clusters").noconvert(),
+          nb::arg("worth").noconvert(), nb::arg("copies"), nb::arg("room").noconvert());
     m.def("covered_pairs", &covered, Released(), nb::arg("y_offsets").noconvert(), nb::arg("y_ids").noconvert(),
           nb::arg("m_offsets").noconvert(), nb::arg("m_ids").noconvert(), nb::arg("clusters"),
           nb::arg("member_offsets").noconvert(), nb::arg("members").noconvert(), nb::arg("first"), nb::arg("last"));

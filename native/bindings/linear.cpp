@@ -30,13 +30,16 @@ nb::tuple route_rows(In<Offset> y_offsets, In<Id> y_ids, In<Offset> offsets, In<
 }
 
 nb::tuple train(In<Offset> x_offsets, In<Id> x_ids, In<float> x_values, Offset columns, In<Id> rows,
-                In<Offset> positive_offsets, In<Id> positives, int first, int count, float bias, int loss,
-                float cost_positive, float cost_negative, float tolerance, int epochs, float threshold, Id max_weights,
-                std::uint64_t key, int variant) {
+                In<Offset> positive_offsets, In<Id> positives, In<float> row_weights, int first, int count, float bias,
+                int loss, float cost_positive, float cost_negative, float tolerance, int epochs, float threshold,
+                Id max_weights, std::uint64_t key, int variant) {
     Block b;
     {
         nb::gil_scoped_release release;
-        const NodeRows node{{rows.data(), rows.size()}, positive_offsets.data(), positives.data()};
+        const NodeRows node{{rows.data(), rows.size()},
+                            positive_offsets.data(),
+                            positives.data(),
+                            row_weights.size() ? row_weights.data() : nullptr};
         const Settings settings{static_cast<Loss>(loss), cost_positive, cost_negative, tolerance, epochs};
         b = train_block(csr(x_offsets, x_ids, x_values, columns), node, first, count, bias, settings,
                         {threshold, max_weights}, key, static_cast<InstructionSet>(variant));
@@ -72,10 +75,10 @@ NB_MODULE(linear, m) {
           nb::arg("reached_nodes").noconvert());
     m.def("train", &train, nb::arg("x_offsets").noconvert(), nb::arg("x_ids").noconvert(),
           nb::arg("x_values").noconvert(), nb::arg("columns"), nb::arg("rows").noconvert(),
-          nb::arg("positive_offsets").noconvert(), nb::arg("positives").noconvert(), nb::kw_only(), nb::arg("first"),
-          nb::arg("count"), nb::arg("bias"), nb::arg("loss"), nb::arg("cost_positive"), nb::arg("cost_negative"),
-          nb::arg("tolerance"), nb::arg("epochs"), nb::arg("threshold"), nb::arg("max_weights"), nb::arg("key"),
-          nb::arg("variant") = static_cast<int>(InstructionSet::avx512));
+          nb::arg("positive_offsets").noconvert(), nb::arg("positives").noconvert(), nb::arg("row_weights").noconvert(),
+          nb::kw_only(), nb::arg("first"), nb::arg("count"), nb::arg("bias"), nb::arg("loss"), nb::arg("cost_positive"),
+          nb::arg("cost_negative"), nb::arg("tolerance"), nb::arg("epochs"), nb::arg("threshold"),
+          nb::arg("max_weights"), nb::arg("key"), nb::arg("variant") = static_cast<int>(InstructionSet::avx512));
     m.def("train_each", &train_own, nb::arg("x_offsets").noconvert(), nb::arg("x_ids").noconvert(),
           nb::arg("x_values").noconvert(), nb::arg("columns"), nb::arg("row_offsets").noconvert(),
           nb::arg("rows").noconvert(), nb::arg("positive").noconvert(), nb::kw_only(), nb::arg("first"),

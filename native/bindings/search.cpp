@@ -119,6 +119,16 @@ nb::tuple unpack(const Packed& packed, Offset block) {
                           to_numpy(std::move(b.children)), to_numpy(std::move(b.weights)));
 }
 
+nb::tuple look_up_block(const Packed& packed, Offset block, In<Id> features) {
+    Met met;
+    {
+        nb::gil_scoped_release release;
+        met = look_up(packed.model().weights, block, {features.data(), features.size()});
+    }
+    return nb::make_tuple(to_numpy(std::move(met.places)), to_numpy(std::move(met.children)),
+                          to_numpy(std::move(met.weights)));
+}
+
 nb::tuple reach_level(const Packed& level, Id first_node, In<Offset> x_offsets, In<Id> x_ids, In<float> x_values,
                       Offset columns, Offset first, Offset last, In<Offset> offsets, In<Id> nodes, In<float> scores,
                       Id beam) {
@@ -161,6 +171,7 @@ NB_MODULE(search, m) {
     m.def("pack", &pack, nb::arg("features").noconvert(), nb::arg("starts").noconvert(),
           nb::arg("children").noconvert(), nb::arg("weights").noconvert(), nb::kw_only(), nb::arg("storage"),
           nb::arg("bits"));
+    m.def("look_up", &look_up_block, nb::arg("packed"), nb::arg("block"), nb::arg("features").noconvert());
     m.def("unpack", &unpack, nb::arg("packed"), nb::arg("block"));
     m.def("reach", &reach_level, nb::arg("level"), nb::arg("first_node"), nb::arg("x_offsets").noconvert(),
           nb::arg("x_ids").noconvert(), nb::arg("x_values").noconvert(), nb::arg("columns"), nb::arg("first"),

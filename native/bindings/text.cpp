@@ -1,11 +1,13 @@
 // xtrellis._native.text: counting, building, transforming and explaining. Arrays come checked by xtrellis.text.
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 
 #include <algorithm>
 
 #include "bindings/arrays.hpp"
 #include "text/build.hpp"
 #include "text/counter.hpp"
+#include "text/forms.hpp"
 #include "text/transform.hpp"
 
 using namespace xtrellis;
@@ -59,15 +61,16 @@ public:
         return to_python(std::move(rows));
     }
 
-    nb::list explain(nb::bytes blob, const Settings& settings) const {
-        std::vector<Place> places;
+    // `wanted` has a byte for each feature, or none at all.
+    nb::tuple explain(nb::bytes blob, const Settings& settings, In<Byte> wanted) const {
+        Places places;
         {
             nb::gil_scoped_release release;
-            places = text::explain(data_of(blob), data_of(blob) + blob.size(), view_, settings);
+            places = text::explain(data_of(blob), data_of(blob) + blob.size(), view_, settings,
+                                   wanted.size() ? wanted.data() : nullptr);
         }
-        nb::list out;
-        for (const auto& place : places) out.append(nb::make_tuple(place.begin, place.end, place.feature));
-        return out;
+        return nb::make_tuple(to_numpy(std::move(places.begins)), to_numpy(std::move(places.ends)),
+                              to_numpy(std::move(places.features)));
     }
 
 private:
@@ -131,9 +134,27 @@ nb::tuple weigh_rows(In<Offset> offsets, In<std::uint64_t> counts, In<Id> gram_f
     return to_python(std::move(rows));
 }
 
-bool surely_normal_blob(nb::bytes blob) {
+void add_forms(Forms& forms, nb::bytes words, In<Offset> word_offsets, nb::bytes changed, In<Offset> offsets) {
     nb::gil_scoped_release release;
-    return surely_normal(data_of(blob), data_of(blob) + blob.size());
+    forms.add(data_of(words), word_offsets.data(), data_of(changed), offsets.data(), word_offsets.size() - 1);
+}
+
+nb::tuple unknown_words(const Forms& forms, nb::bytes blob, In<Offset> offsets, Settings settings) {
+    Joined found;
+    {
+        nb::gil_scoped_release release;
+        settings.forms.reset();
+        found = forms.unknown(data_of(blob), offsets.data(), static_cast<Offset>(offsets.size()) - 1, settings);
+    }
+    return nb::make_tuple(to_numpy(std::move(found.text)), to_numpy(std::move(found.offsets)));
+}
+
+// True for letters of scripts that are written without spaces between words.
+bool is_unspaced(Point point) { return point < point_count && class_of(point_classes(), point) == Class::unspaced; }
+
+std::size_t unstable_run_of(nb::bytes blob, std::size_t enough) {
+    nb::gil_scoped_release release;
+    return unstable_run(data_of(blob), data_of(blob) + blob.size(), enough);
 }
 
 // For the checks of a stored vocabulary: how many slots are taken, and the largest number in one (-1: none).
@@ -169,12 +190,20 @@ NB_MODULE(text, m) {
         .def(
             "__init__",
             [](Settings* self, std::size_t ngrams, std::size_t char_shortest, std::size_t char_longest,
-               std::size_t min_points, bool lowercase, bool fold_accents, bool sublinear_tf, bool idf, bool normalize) {
-                new (self) Settings{ngrams,       char_shortest, char_longest, min_points, lowercase,
-                                    fold_accents, sublinear_tf,  idf,          normalize};
+               std::size_t min_points, bool lowercase, bool fold_accents, bool sublinear_tf, bool idf, bool normalize,
+               bool any_script, std::shared_ptr<Forms> forms) {
+                new (self) Settings{ngrams,       char_shortest, char_longest, min_points, lowercase, fold_accents,
+                                    sublinear_tf, idf,           normalize,    any_script, forms};
             },
             nb::kw_only(), "ngrams"_a, "char_shortest"_a, "char_longest"_a, "min_points"_a, "lowercase"_a,
-            "fold_accents"_a, "sublinear_tf"_a, "idf"_a, "normalize"_a);
+            "fold_accents"_a, "sublinear_tf"_a, "idf"_a, "normalize"_a, "any_script"_a = true,
+            "forms"_a.none() = nb::none());
+
+    nb::class_<Forms>(m, "Forms")
+        .def(nb::init<>())
+        .def("add", &add_forms, "words"_a, "word_offsets"_a.noconvert(), "forms"_a, "form_offsets"_a.noconvert())
+        .def("unknown", &unknown_words, "blob"_a, "offsets"_a.noconvert(), "settings"_a)
+        .def("__len__", &Forms::size, nb::call_guard<nb::gil_scoped_release>());
 
     nb::class_<Counter>(m, "Counter")
         .def(nb::init<const Settings&>(), "settings"_a)
@@ -190,9 +219,10 @@ NB_MODULE(text, m) {
              "gram_table"_a.noconvert(), "piece_table"_a.noconvert(), "first_piece"_a, "idf"_a.noconvert())
         .def("transform", &MappedVocabulary::transform, "blob"_a, "offsets"_a.noconvert(), "settings"_a)
         .def("transform_one", &MappedVocabulary::transform_one, "blob"_a, "settings"_a)
-        .def("explain", &MappedVocabulary::explain, "blob"_a, "settings"_a);
+        .def("explain", &MappedVocabulary::explain, "blob"_a, "settings"_a, "wanted"_a.noconvert());
 
-    m.def("surely_normal", &surely_normal_blob, "blob"_a);
+    m.def("is_unspaced", &is_unspaced, "point"_a);
+    m.def("unstable_run", &unstable_run_of, "blob"_a, "enough"_a);
     m.def("weigh", &weigh_rows, "offsets"_a.noconvert(), "counts"_a.noconvert(), "gram_features"_a.noconvert(),
           "piece_features"_a.noconvert(), "idf"_a.noconvert(), "settings"_a);
     m.def("string_table_extent", &string_table_extent, "table"_a.noconvert(), nb::call_guard<nb::gil_scoped_release>());

@@ -37,9 +37,9 @@ inline std::vector<Offset> wanted_pairs(const Offset* offsets, Offset labels, co
 }
 
 // Positions of the pairs that are taken, ascending: in the order of their worth (of equal ones the first), each label
-// up to `copies` times, each cluster up to `limit` times. O(pairs log pairs).
-inline std::vector<Offset> take_pairs(const Offset* offsets, Offset labels, const Id* clusters, Id n_clusters,
-                                      const double* worth, Id copies, Offset limit) {
+// up to `copies` times, each cluster as often as it has `room` (which is used up). O(pairs log pairs).
+inline std::vector<Offset> take_pairs(const Offset* offsets, Offset labels, const Id* clusters, const double* worth,
+                                      Id copies, std::vector<Offset> room) {
     struct Pair {
         double worth;
         std::uint32_t position;  // enough: a label wishes for at most 255 clusters
@@ -54,12 +54,11 @@ inline std::vector<Offset> take_pairs(const Offset* offsets, Offset labels, cons
         return a.worth != b.worth ? a.worth > b.worth : a.position < b.position;
     });
     std::vector<Id> places(static_cast<std::size_t>(labels), copies);
-    std::vector<Offset> room(static_cast<std::size_t>(n_clusters), limit);
     std::vector<Offset> out;
     for (const Pair& pair : pairs) {
         Id& left = places[static_cast<std::size_t>(pair.label)];
         Offset& free = room[static_cast<std::size_t>(clusters[pair.position])];
-        if (left == 0 || free == 0) continue;
+        if (left == 0 || free <= 0) continue;
         --left, --free;
         out.push_back(static_cast<Offset>(pair.position));
     }

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <new>
 #include <span>
 #include <vector>
 
@@ -16,14 +19,28 @@ struct Vectors {
     std::vector<float> values;
 };
 
+// An array of zeros. In a large one, what is never touched takes no memory; a thread keeps none of it afterwards.
+template <class T>
+class Zeros {
+public:
+    explicit Zeros(Offset size) : values_(static_cast<T*>(std::calloc(static_cast<std::size_t>(size) + 1, sizeof(T)))) {
+        if (!values_) throw std::bad_alloc();
+    }
+    T& operator[](Id i) { return values_.get()[i]; }
+
+private:
+    struct Free {
+        void operator()(T* values) const { std::free(values); }
+    };
+    std::unique_ptr<T, Free> values_;
+};
+
 // Labels first .. last. `rows` lists the rows of each label, with the weight a row gives to the label.
 inline Vectors pifa(const Csr& rows, const Csr& X, Offset first, Offset last) {
     Vectors out;
     out.offsets.push_back(0);
-    thread_local std::vector<float> sums;
-    thread_local std::vector<char> known;
-    sums.resize(static_cast<std::size_t>(X.columns));
-    known.resize(static_cast<std::size_t>(X.columns));
+    Zeros<float> sums(X.columns);
+    Zeros<char> known(X.columns);
     std::vector<Id> seen;
     for (Offset label = first; label < last; ++label) {
         const SparseRow members = rows[label];

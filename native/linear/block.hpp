@@ -41,7 +41,7 @@ public:
             const float* w = weights + static_cast<std::size_t>(f) * stride;
             for (int l = 0; l < lanes; ++l) {
                 if (std::fabs(w[l]) >= floors[l] && w[l] != 0) {
-                    entries_.push_back({f, static_cast<std::uint8_t>(first + l), w[l]});
+                    keep({f, static_cast<std::uint8_t>(first + l), w[l]});
                 }
             }
         }
@@ -56,7 +56,8 @@ public:
         for (std::size_t i = 0; i < width; ++i) by_id[i] = static_cast<Id>(i);
         std::sort(by_id.begin(), by_id.end(),
                   [&](Id a, Id b) { return problem_.x.columns[a] < problem_.x.columns[b]; });
-        for (const Entry& e : entries_) ++count[e.feature];
+        for (const auto& run : runs_)
+            for (const Entry& e : run) ++count[e.feature];
         Block block;
         // Exact sizes: finished blocks wait in memory by the thousand, and doubling would leave half of it unused.
         const auto kept =
@@ -74,10 +75,12 @@ public:
         }
         block.children.resize(total);
         block.weights.resize(total);
-        for (const Entry& e : entries_) {
-            const auto at = rank[e.feature]++;
-            block.children[at] = e.child;
-            block.weights[at] = e.weight;
+        for (const auto& run : runs_) {
+            for (const Entry& e : run) {
+                const auto at = rank[e.feature]++;
+                block.children[at] = e.child;
+                block.weights[at] = e.weight;
+            }
         }
         block.biases = std::move(biases);
         return block;
@@ -89,6 +92,16 @@ private:
         std::uint8_t child;
         float weight;
     };
+
+    // In runs of fixed length: one long array would be there twice whenever it grows.
+    void keep(Entry entry) {
+        constexpr std::size_t length = std::size_t{1} << 14;
+        if (runs_.empty() || runs_.back().size() == length) {
+            runs_.emplace_back();
+            if (runs_.size() > 1) runs_.back().reserve(length);
+        }
+        runs_.back().push_back(entry);
+    }
 
     // The smallest absolute weight a child keeps.
     float floor(const float* weights, int stride) {
@@ -108,7 +121,7 @@ private:
 
     const Problem& problem_;
     Pruning pruning_;
-    std::vector<Entry> entries_;
+    std::vector<std::vector<Entry>> runs_;
     std::vector<float> sizes_;
 };
 

@@ -33,16 +33,8 @@ Classifiers train_each(const Csr& X, const OwnRows& own, Offset first, Offset la
         order.resize(masks.size());
         curvatures.resize(masks.size());
         float biases[width] = {};
-        const Rows rows{static_cast<std::uint32_t>(masks.size()),
-                        problem.x.offsets.data(),
-                        problem.shared.data(),
-                        problem.x.offsets.data() + 1,
-                        problem.x.ids.data(),
-                        problem.x.values.data(),
-                        problem.norms.data(),
-                        problem.own.data(),
-                        bias};
-        solve_group_here(width, rows, masks.data(), 1, settings, mix(key ^ static_cast<std::uint64_t>(label)),
+        solve_group_here(width, rows_of(problem), masks.data(), 1, settings,
+                         mix(key ^ static_cast<std::uint64_t>(label)),
                          {weights.data(), alphas.data(), biases, order.data(), curvatures.data()});
         kept.clear();
         for (Id f = 0; f < problem.width(); ++f) {

@@ -41,11 +41,12 @@ struct Rows {
     const float* norms = nullptr;
     const float* own = nullptr;
     float bias = 0;
+    const float* lightness = nullptr;  // 1 / (how much a row counts); null: all are alike
 };
 
-// What a rule wants to know of a row's length, for positive and negative rows.
+// What a rule wants to know of a row's length, for positive and negative rows; and 1 / (how much the row counts).
 struct Curvature {
-    float positive, negative;
+    float positive, negative, lightness;
 };
 
 // What one group of classifiers is solved in: zeroed by the caller, stride is its number of lanes.
@@ -84,11 +85,11 @@ struct SquaredHinge {
         F next, gradient, violation;
     };
     // A division is slow and the next row waits for it: the reciprocals of the curvatures are computed beforehand.
-    XTRELLIS_INLINE Curvature curvature(float norm) const {
-        return {1 / (ridge_positive[0] + norm), 1 / (ridge_negative[0] + norm)};
+    XTRELLIS_INLINE Curvature curvature(float norm, float lightness) const {
+        return {1 / (ridge_positive[0] * lightness + norm), 1 / (ridge_negative[0] * lightness + norm), lightness};
     }
     XTRELLIS_INLINE Step operator()(F a, F z, F s, I positive, Curvature inverse, I) const {
-        const F ridge = positive ? ridge_positive : ridge_negative;
+        const F ridge = (positive ? ridge_positive : ridge_negative) * inverse.lightness;
         const F g = s * z - 1.0f + ridge * a;
         const F next = L::max(a - g * (positive ? L::all(inverse.positive) : L::all(inverse.negative)), F{});
         return {next, g, a > 0.0f ? g : L::min(g, F{})};
@@ -125,13 +126,13 @@ struct Logistic {
         }
         return t;
     }
-    XTRELLIS_INLINE Curvature curvature(float norm) const { return {norm, norm}; }
+    XTRELLIS_INLINE Curvature curvature(float norm, float lightness) const { return {norm, norm, lightness}; }
     XTRELLIS_INLINE Step operator()(F a, F z, F s, I positive, Curvature curvature, I live) const {
         const float norm = curvature.positive;
         Step step{a, F{}, F{}};
         for (int l = 0; l < N; ++l) {
             if (!live[l]) continue;
-            const float cost = positive[l] ? cost_positive : cost_negative;
+            const float cost = (positive[l] ? cost_positive : cost_negative) / curvature.lightness;
             const float margin = s[l] * z[l];
             const float t = root(a[l], margin, norm, cost);
             float next = cost / (1 + __builtin_expf(-t));
@@ -162,7 +163,7 @@ XTRELLIS_INLINE Outcome solve_group(const Rows& p, const std::uint32_t* masks, i
     float *weights = arrays.weights, *alphas = arrays.alphas, *biases = arrays.biases;
     for (std::uint32_t i = 0; i < rows; ++i) {
         order[i] = i;
-        curvatures[i] = rule.curvature(p.norms[i]);
+        curvatures[i] = rule.curvature(p.norms[i], p.lightness ? p.lightness[i] : 1.0f);
     }
     const std::int32_t* ids = p.ids;
     const float* values = p.values;

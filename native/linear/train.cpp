@@ -53,15 +53,10 @@ Block train_block(const Csr& X, const NodeRows& node, int first, int count, floa
     std::vector<float> weights, alphas;
     std::vector<std::uint32_t> order(node.rows.size());
     std::vector<Curvature> curvatures(node.rows.size());
-    const Rows rows{static_cast<std::uint32_t>(node.rows.size()),
-                    problem.x.offsets.data(),
-                    problem.shared.data(),
-                    problem.x.offsets.data() + 1,
-                    problem.x.ids.data(),
-                    problem.x.values.data(),
-                    problem.norms.data(),
-                    problem.own.data(),
-                    bias};
+    std::vector<float> lightness;
+    if (node.weights)
+        for (const Id row : node.rows) lightness.push_back(1 / node.weights[row]);
+    const Rows rows = rows_of(problem, node.weights ? lightness.data() : nullptr);
     Solve* const solve = pick(instructions);
     for (int begin = 0, width = 0; begin < count; begin += width) {
         // Wider groups hide the time in which a row's step waits for its margin.
@@ -82,6 +77,8 @@ Block train_block(const Csr& X, const NodeRows& node, int first, int count, floa
             converged.push_back((outcome.unsolved >> l & 1u) == 0);
         }
     }
+    std::vector<float>().swap(weights);  // the most that a block takes, and not needed to sort what was kept of it
+    std::vector<float>().swap(alphas);
     Block block = builder.finish(std::move(biases));
     block.epochs = std::move(epochs);
     block.converged = std::move(converged);

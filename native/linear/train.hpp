@@ -17,7 +17,22 @@ struct NodeRows {
     std::span<const Id> rows;
     const Offset* offsets;
     const Id* positives;
+    const float* weights = nullptr;  // how much the rows of X count; null: all are alike
 };
+
+// A problem as the solver takes it; `lightness` as in Rows.
+inline Rows rows_of(const Problem& p, const float* lightness = nullptr) {
+    return {static_cast<std::uint32_t>(p.rows()),
+            p.x.offsets.data(),
+            p.shared.data(),
+            p.x.offsets.data() + 1,
+            p.x.ids.data(),
+            p.x.values.data(),
+            p.norms.data(),
+            p.own.data(),
+            p.bias,
+            lightness};
+}
 
 // Children first .. first + count (count ≤ 256) of a node. `key` seeds the order of the rows. Instructions that the
 // machine lacks become the best that it has; tests ask for others.

@@ -8,7 +8,8 @@
 namespace xtrellis::rank {
 namespace {
 
-constexpr std::size_t many = 16;  // times as many weights as features: then features are looked up
+constexpr std::size_t many = 16;    // times as many weights as features: then features are looked up
+constexpr Offset widest = 1 << 24;  // columns that a line is spread over; of more it would be 64 MB and up for a thread
 
 XTRELLIS_INLINE float dense_dot(const Id* features, const float* weights, std::size_t n, const float* line) {
     float sum = 0;
@@ -37,10 +38,12 @@ std::vector<float>& dense_line(Offset columns) {
 
 XTRELLIS_CLONES void margins(const Classifiers& c, const Csr& X, Offset first, Offset last, const Id* labels,
                              Offset width, float* out) {
-    std::vector<float>& line = dense_line(X.columns);
+    const bool spread = X.columns <= widest;
+    std::vector<float>& line = dense_line(spread ? X.columns : 0);
     for (Offset row = first; row < last; ++row) {
         const SparseRow x = X[row];
-        for (std::size_t i = 0; i < x.size(); ++i) line[static_cast<std::size_t>(x.ids[i])] = x.values[i];
+        if (spread)
+            for (std::size_t i = 0; i < x.size(); ++i) line[static_cast<std::size_t>(x.ids[i])] = x.values[i];
         const Id* wanted = labels + row * width;
         for (Offset j = 0; j < width; ++j) {
             const Id label = wanted[j];
@@ -51,11 +54,13 @@ XTRELLIS_CLONES void margins(const Classifiers& c, const Csr& X, Offset first, O
             if (label < 0) continue;
             const Offset begin = c.offsets[label];
             const auto n = static_cast<std::size_t>(c.offsets[label + 1] - begin);
-            const float dot = n > many * x.size() ? sparse_dot(c.features + begin, c.weights + begin, n, x)
-                                                  : dense_dot(c.features + begin, c.weights + begin, n, line.data());
+            const float dot = !spread || n > many * x.size()
+                                  ? sparse_dot(c.features + begin, c.weights + begin, n, x)
+                                  : dense_dot(c.features + begin, c.weights + begin, n, line.data());
             out[row * width + j] = c.biases[label] + dot;
         }
-        for (const Id id : x.ids) line[static_cast<std::size_t>(id)] = 0;
+        if (spread)
+            for (const Id id : x.ids) line[static_cast<std::size_t>(id)] = 0;
     }
 }
 

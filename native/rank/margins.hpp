@@ -2,7 +2,8 @@
 //
 // Weights lie label by label, so a candidate is one stream through memory; what a row lacks is multiplied by 0. That is
 // faster than looking features up as long as a label's weights are not many times the row's features: then the row's
-// features are looked for among the weights instead. O(candidates · min(weights, features · log weights)).
+// features are looked for among the weights instead, and so they are where a line would be too long.
+// O(candidates · min(weights, features · log weights)).
 #pragma once
 
 #include <span>

@@ -43,7 +43,11 @@ XTRELLIS_INLINE Beams reach_stored(const Model& level, Id first_node, const Csr&
     std::vector<std::size_t> next(begin.begin(), begin.end() - 1);
     each([&](std::size_t node, Id row, float score) { holders[next[node]++] = {row, score}; });
 
-    BlockTable table(level.weights.bits);
+    // A table is as long as the feature space. In a wide one the rows would not pay for it, and its memory (8 bytes a
+    // column, on every thread) would be the most that training takes: features are looked up one by one, to the same
+    // bits.
+    const bool tabled = rows << 10 >= std::size_t{1} << level.weights.bits;
+    BlockTable table(tabled ? level.weights.bits : 0);
     const Offset begin_entry = X.offsets[first];
     std::vector<std::uint32_t> scattered(static_cast<std::size_t>(X.offsets[last] - begin_entry));
     for (std::size_t i = 0; i < scattered.size(); ++i)
@@ -59,12 +63,14 @@ XTRELLIS_INLINE Beams reach_stored(const Model& level, Id first_node, const Csr&
             const Id* children = level.tree.children + slots + done;
             if (std::none_of(children, children + size, [](Id child) { return child >= 0; })) continue;
             const float* biases = level.weights.biases + slots + done;
-            table.open(Block<Value>(level.weights, level.weights.block_offsets[node] + done / max_block), size,
-                       begin[v + 1] - begin[v]);
+            const Block<Value> block(level.weights, level.weights.block_offsets[node] + done / max_block);
+            if (tabled) table.open(block, size, begin[v + 1] - begin[v]);
             for (std::size_t h = begin[v]; h < begin[v + 1]; ++h) {
                 std::copy(biases, biases + size, margins);
                 const Offset row = first + holders[h].row;
-                table.add(X[row], scattered.data() + (X.offsets[row] - begin_entry), margins);
+                const std::uint32_t* ids = scattered.data() + (X.offsets[row] - begin_entry);
+                if (tabled) table.add(X[row], ids, margins);
+                else add_by_search(block, size, X[row], ids, margins);
                 auto& mine = candidates[static_cast<std::size_t>(holders[h].row)];
                 for (Offset c = 0; c < size; ++c) {
                     if (children[c] >= 0)
@@ -72,7 +78,7 @@ XTRELLIS_INLINE Beams reach_stored(const Model& level, Id first_node, const Csr&
                 }
                 if (mine.size() > 4 * width + max_block) cut(mine, width);  // a wide beam over wide nodes stays small
             }
-            table.close();
+            if (tabled) table.close();
         }
     }
 

@@ -1,8 +1,10 @@
-// A packed block as plain arrays again, features ascending: for explanations, tests and repacking.
+// A packed block as plain arrays again, features ascending: for tests and repacking; or only what some features have in
+// it: for explanations.
 #pragma once
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "search/bucket.hpp"
@@ -46,6 +48,45 @@ inline PlainBlock unpack_block(const Weights& w, Offset b) {
         case Storage::float16: return unpack_as<_Float16>(w, b);
         case Storage::int8: return unpack_as<std::int8_t>(w, b);
         default: return unpack_as<float>(w, b);
+    }
+}
+
+// Entries of a block that belong to given features: places[i] says which of them entry i is of.
+struct Met {
+    std::vector<std::int64_t> places;
+    std::vector<std::int64_t> children;
+    std::vector<double> weights;
+};
+
+template <class Value>
+Met look_up_as(const Weights& w, Offset b, std::span<const Id> features) {
+    const Block<Value> block(w, b);
+    Met out;
+    out.places.reserve(2 * features.size());
+    out.children.reserve(2 * features.size());
+    out.weights.reserve(2 * features.size());
+    block.with_keys([&]<class Key>(Key) {
+        for (std::size_t i = 0; i < features.size(); ++i) {
+            const auto id = scatter(features[i], w.bits);
+            const auto bucket = block.template bucket<Key>(block.bucket_of(id));
+            const auto row = bucket.find(static_cast<Key>(block.key_of(id)));
+            if (row >= bucket.rows) continue;
+            const auto entries = bucket[row];
+            for (std::uint32_t e = 0; e < entries.count; ++e) {
+                out.places.push_back(static_cast<std::int64_t>(i));
+                out.children.push_back(entries.children[e]);
+                out.weights.push_back(block.scale * entries.value(e));
+            }
+        }
+    });
+    return out;
+}
+
+inline Met look_up(const Weights& w, Offset b, std::span<const Id> features) {
+    switch (w.storage) {
+        case Storage::float16: return look_up_as<_Float16>(w, b, features);
+        case Storage::int8: return look_up_as<std::int8_t>(w, b, features);
+        default: return look_up_as<float>(w, b, features);
     }
 }
 

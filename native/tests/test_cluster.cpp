@@ -96,11 +96,13 @@ void limited() {
     CHECK((cluster::wanted_pairs(offsets.data(), 3, worth.data(), 2) == std::vector<Offset>{0, 1, 2}));
     CHECK((cluster::wanted_pairs(offsets.data(), 3, worth.data(), 1) == std::vector<Offset>{0, 2}));
     const auto take = [&](Id copies, Offset limit) {
-        return cluster::take_pairs(offsets.data(), 3, clusters.data(), 2, worth.data(), copies, limit);
+        return cluster::take_pairs(offsets.data(), 3, clusters.data(), worth.data(), copies, {limit, limit});
     };
     CHECK((take(2, 1) == std::vector<Offset>{0, 1}));
     CHECK((take(1, 1) == std::vector<Offset>{0, 3}));
     CHECK((take(2, 9) == std::vector<Offset>{0, 1, 2, 3}));
+    CHECK((cluster::take_pairs(offsets.data(), 3, clusters.data(), worth.data(), 2, {0, 9}) ==
+           std::vector<Offset>{1, 3}));
 }
 
 int main() {

@@ -7,6 +7,7 @@
 #include "check.hpp"
 #include "core/rng.hpp"
 #include "text/build.hpp"
+#include "text/forms.hpp"
 #include "text/transform.hpp"
 
 using namespace xtrellis;
@@ -45,6 +46,14 @@ std::string random_text(Rng& rng) {
                                         "_",
                                         "9",
                                         ",",
+                                        "+",
+                                        "#",
+                                        ".",
+                                        ".NET",
+                                        "\xE0\xB8\x81",
+                                        "\xE0\xB8\xB4",
+                                        "\xE2\x80\x8C",
+                                        "\xC2\xAD",
                                         std::string(1, '\0')};
     std::string out;
     const auto length = rng.below(60);
@@ -69,6 +78,31 @@ Vocabulary view(const Built& built, const std::vector<float>& idf) {
     return out;
 }
 
+// Where every word becomes another, all of them do; where all are dropped, nothing is left.
+void check_forms(const Blob& blob, const Built& built, Settings settings) {
+    for (const std::string form : {"", "another"}) {
+        const auto forms = std::make_shared<Forms>();
+        const auto unknown = forms->unknown(blob.bytes.get(), blob.offsets.data(), blob.rows(), settings);
+        CHECK(unknown.offsets.size() == built.rows.size() + 1);
+        std::string all;
+        std::vector<Offset> offsets{0};
+        for (std::size_t i = 0; i + 1 < unknown.offsets.size(); ++i) {
+            all += form;
+            offsets.push_back(static_cast<Offset>(all.size()));
+        }
+        forms->add(unknown.text.data(), unknown.offsets.data(), reinterpret_cast<const Byte*>(all.data()),
+                   offsets.data(), offsets.size() - 1);
+        CHECK(forms->size() == built.rows.size());
+        CHECK(forms->unknown(blob.bytes.get(), blob.offsets.data(), blob.rows(), settings).text.empty());
+        settings.forms = forms;
+        Counter counter(settings);
+        counter.add(blob.bytes.get(), blob.offsets.data(), blob.rows(), false);
+        const auto changed = build(counter, {1, 1e9});
+        CHECK(changed.rows.size() == (form.empty() || built.rows.empty() ? 0u : 1u));
+        settings.forms.reset();
+    }
+}
+
 void check_round(Rng& rng, const Settings& settings, const Limits& limits) {
     std::vector<std::string> texts;
     for (int i = 0; i < 20; ++i) texts.push_back(random_text(rng));
@@ -82,6 +116,8 @@ void check_round(Rng& rng, const Settings& settings, const Limits& limits) {
     const auto n = built.rows.size();
     CHECK(built.name_offsets.size() == n + 1);
     CHECK(n <= limits.most_features);
+    if (limits.least_rows == 1 && limits.most_features == ~0ull && settings.ngrams == 1 && settings.char_shortest == 0)
+        check_forms(blob, built, settings);
     for (const auto rows : built.rows) CHECK(rows >= limits.least_rows && rows <= limits.most_rows);
     const std::vector<float> idf(n, 1.0f);
     const auto vocabulary = view(built, idf);
@@ -100,9 +136,14 @@ void check_round(Rng& rng, const Settings& settings, const Limits& limits) {
     for (Offset i = 0; i < blob.rows(); ++i) {
         const auto* begin = blob.bytes.get() + blob.offsets[static_cast<std::size_t>(i)];
         const auto* end = blob.bytes.get() + blob.offsets[static_cast<std::size_t>(i) + 1];
-        surely_normal(begin, end);
-        for (const auto& place : explain(begin, end, vocabulary, settings))
-            CHECK(0 <= place.begin && place.begin < place.end && place.end <= end - begin);
+        CHECK(unstable_run(begin, end, 3) <= 3);
+        const auto places = explain(begin, end, vocabulary, settings);
+        for (std::size_t at = 0; at < places.features.size(); ++at) {
+            CHECK(0 <= places.begins[at] && places.begins[at] < places.ends[at] && places.ends[at] <= end - begin);
+            CHECK(0 <= places.features[at] && static_cast<std::size_t>(places.features[at]) < n);
+        }
+        const std::vector<Byte> wanted(n + 1, 0);
+        CHECK(explain(begin, end, vocabulary, settings, wanted.data()).features.empty());
     }
 }
 
@@ -120,6 +161,7 @@ int main() {
         settings.fold_accents = rng.below(2);
         settings.sublinear_tf = rng.below(2);
         settings.normalize = rng.below(2);
+        settings.any_script = rng.below(2);
         check_round(rng, settings, {1.0 + rng.below(3), 20, rng.below(2) ? 1 + rng.below(30) : ~0ull});
     }
 

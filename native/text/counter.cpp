@@ -1,18 +1,13 @@
 #include "text/counter.hpp"
 
-#include <cstring>
+#include "text/any_script.hpp"
 
 namespace xtrellis::text {
 
 namespace {
 
-constexpr std::uint32_t most_items = 0x7FFFFFFE;  // numbers fit int32, and leave room for `piece_bit`
-constexpr std::size_t ahead = 12;                 // look-ups in flight
-constexpr std::size_t longest_cached = 64;        // bytes of a word whose pieces are remembered
-
-void refuse_more(std::size_t items) {
-    if (items >= most_items) throw std::length_error("more than 2^31 distinct n-grams");
-}
+constexpr std::size_t ahead = 12;           // look-ups in flight
+constexpr std::size_t longest_cached = 64;  // bytes of a word whose pieces are remembered
 
 // One more of `item` in the row that begins at `row`; `place` is where it would be if it is there.
 inline void tick(Roomy<Count>& counts, std::size_t row, std::uint32_t item, std::uint32_t& place) {
@@ -26,40 +21,6 @@ inline void tick(Roomy<Count>& counts, std::size_t row, std::uint32_t item, std:
 }
 
 }  // namespace
-
-Strings::Slot& Strings::find_or_add(std::uint64_t hash, const Byte* data, std::size_t length) {
-    const auto tag = static_cast<std::uint32_t>(hash >> 32);
-    auto mask = slots_.size() - 1;
-    auto at = hash & mask;
-    for (; slots_[at].id != none; at = (at + 1) & mask) {
-        auto& slot = slots_[at];
-        if (slot.tag == tag && this->length(slot.id) == length && std::memcmp(this->data(slot.id), data, length) == 0)
-            return slot;
-    }
-    refuse_more(size());
-    if (too_full(hashes_.size() + 1, slots_.size())) {
-        grow();
-        mask = slots_.size() - 1;
-        for (at = hash & mask; slots_[at].id != none;) at = (at + 1) & mask;
-    }
-    slots_[at] = {tag, size(), none, none};
-    hashes_.push_back(hash);
-    bytes_.insert(bytes_.end(), data, data + length);
-    offsets_.push_back(bytes_.size());
-    return slots_[at];
-}
-
-void Strings::grow() {
-    Roomy<Slot> larger(slots_.size() * 2);
-    const auto mask = larger.size() - 1;
-    for (const auto& slot : slots_) {
-        if (slot.id == none) continue;
-        auto at = hashes_[slot.id] & mask;
-        while (larger[at].id != none) at = (at + 1) & mask;
-        larger[at] = slot;
-    }
-    slots_.swap(larger);
-}
 
 std::uint32_t Counter::new_gram(std::uint64_t pair) {
     refuse_more(pairs_.size());
@@ -105,8 +66,7 @@ void Counter::grow() {
 }
 
 void Counter::count_words(const Byte* begin, const Byte* end, CountedRows& out, std::size_t row) {
-    scan<false>(begin, end, settings_.rewriting(), settings_.min_points, scanned_,
-                [&](std::uint64_t hash) { words_.prefetch(hash); });
+    scan_words(begin, end, settings_, scanned_, [&](std::uint64_t hash) { words_.prefetch(hash); });
     row_words_.clear();
     for (const auto& found : scanned_.words) {
         auto& slot = word(found.hash, scanned_.at(found), found.length);
@@ -164,6 +124,7 @@ void Counter::count_pieces(const Byte* begin, const Byte* end, CountedRows& out,
 }
 
 CountedRows Counter::add(const Byte* bytes, const Offset* offsets, Offset rows, bool keep_rows) {
+    const auto lock = reading(settings_.forms.get());
     CountedRows out;
     // Address space, not memory: only what is written becomes real, and growing by copies is spared.
     if (keep_rows) out.counts.reserve(static_cast<std::size_t>(offsets[rows] - offsets[0]) / 3);

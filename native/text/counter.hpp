@@ -14,34 +14,9 @@
 #include "text/rows.hpp"
 #include "text/scan.hpp"
 #include "text/settings.hpp"
+#include "text/strings.hpp"
 
 namespace xtrellis::text {
-
-// Distinct byte strings, numbered as they come.
-class Strings {
-public:
-    struct Slot {
-        std::uint32_t tag = 0;  // high half of the hash
-        std::uint32_t id = none;
-        std::uint32_t value = none;  // for the owner, kept where the probe has just been
-        std::uint32_t place = none;
-    };
-    Strings() : slots_(1024), offsets_{0} {}
-    std::uint32_t size() const { return static_cast<std::uint32_t>(hashes_.size()); }
-    std::uint64_t hash(std::uint32_t i) const { return hashes_[i]; }
-    const Byte* data(std::uint32_t i) const { return bytes_.data() + offsets_[i]; }
-    std::size_t length(std::uint32_t i) const { return offsets_[i + 1] - offsets_[i]; }
-    // The slot of a string; a new one gets the next number. Valid until the next call.
-    Slot& find_or_add(std::uint64_t hash, const Byte* data, std::size_t length);
-    void prefetch(std::uint64_t hash) const { __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]); }
-
-private:
-    void grow();
-    Roomy<Slot> slots_;
-    Roomy<std::uint64_t> hashes_;
-    Roomy<std::size_t> offsets_;
-    Roomy<Byte> bytes_;
-};
 
 // Items are n-grams of words, or character pieces: `piece_bit` in an item's number tells.
 inline constexpr std::uint32_t piece_bit = 0x80000000u;

@@ -4,7 +4,11 @@
 
 Word characters are Python's `\\w` (alphanumeric or underscore); marks (categories M*) may continue a word. Lower-casing
 is `str.lower` of one code point; folding is NFKD without combining marks, composed again (so that Hangul syllables stay
-whole). Kernels only see NFC text, so code points that NFC replaces have no fold entry.
+whole). Kernels only see NFC text, so code points that NFC replaces have no fold entry; but marks have one, since those
+after the thirtieth of a run are left as they are.
+
+Scripts without spaces between words are told by the names of their letters. Silent characters only say how letters are
+joined or where a line may be broken; those that Unicode calls spaces without width are not among them.
 """
 
 from __future__ import annotations
@@ -27,10 +31,32 @@ def is_mark(char: str) -> bool:
     return unicodedata.category(char)[0] == "M" and not is_word(char)
 
 
+# Han, kana, Tangut and the like; what UAX #14 calls complex context (South East Asia); Javanese and Balinese.
+UNSPACED = (
+    "CJK UNIFIED IDEOGRAPH-", "CJK COMPATIBILITY IDEOGRAPH-", "IDEOGRAPHIC ITERATION MARK",
+    "IDEOGRAPHIC CLOSING MARK", "IDEOGRAPHIC NUMBER ZERO", "VERTICAL IDEOGRAPHIC ITERATION MARK", "HIRAGANA ",
+    "KATAKANA ", "KATAKANA-HIRAGANA ", "HALFWIDTH KATAKANA", "HENTAIGANA ", "BOPOMOFO ", "TANGUT ", "NUSHU ", "THAI ",
+    "LAO ", "KHMER ", "MYANMAR ", "TAI LE ", "NEW TAI LUE ", "TAI THAM ", "TAI VIET ", "AHOM ", "JAVANESE ",
+    "BALINESE ",
+)  # fmt: skip
+SILENT = "\u00ad\u200c\u200d"  # soft hyphen, zero width non-joiner and joiner
+
+
+def is_unspaced(char: str) -> bool:
+    """A letter of a script that is written without spaces between words."""
+    letter = unicodedata.category(char)[0] == "L" or char == "\u3007"  # the ideographic zero is a number to Unicode
+    return letter and unicodedata.name(char, "").startswith(UNSPACED)
+
+
 def fold(text: str) -> str:
     """Compatibility forms replaced, combining marks removed."""
     bare = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
     return unicodedata.normalize("NFC", bare)
+
+
+def in_run(char: str) -> bool:
+    """May be one of many marks in a row."""
+    return unicodedata.combining(unicodedata.normalize("NFD", char)[0]) > 0
 
 
 def composing() -> set[str]:
@@ -101,11 +127,13 @@ def mapping(function: Callable[[str], str]) -> tuple[list[int], list[int]]:
 def render() -> str:
     """The whole file."""
     lower_runs, lower_other = mapping(str.lower)
-    fold_runs, fold_other = mapping(lambda c: fold(c) if unicodedata.normalize("NFC", c) == c else c)
+    fold_runs, fold_other = mapping(lambda c: fold(c) if unicodedata.normalize("NFC", c) == c or in_run(c) else c)
     tables = {
         "word_ranges": ranges(is_word),
         "mark_ranges": ranges(is_mark),
         "space_ranges": ranges(str.isspace),
+        "unspaced_ranges": ranges(is_unspaced),
+        "silent_ranges": ranges(SILENT.__contains__),
         "unstable_ranges": ranges(may_change),
         "lower_runs": lower_runs,
         "lower_other": lower_other,

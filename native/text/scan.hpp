@@ -1,7 +1,7 @@
 // From a text to its words, rewritten (lower case, accents folded) into one buffer, each with its hash.
 //
 // Two kinds of words: runs of word characters (and the marks that follow them) for word n-grams, and runs of anything
-// but white space, with a space put on both sides, for character n-grams.
+// but white space, with a space put on both sides, for character n-grams. (any_script.hpp has a third kind.)
 #pragma once
 
 #include <cstddef>
@@ -26,11 +26,20 @@ struct Words {
     const Byte* at(const Word& word) const { return bytes.data() + word.begin; }
 };
 
+// Copies bytes that the table turns into others, from `p` to `to + at`, until there is one that it does not. A loop of
+// its own, so that nothing but registers is touched.
+inline const Byte* copy_fast(const Byte* p, const Byte* end, const Byte* table, Byte* to, std::size_t& at) {
+    auto* out = to + at;
+    for (Byte quick; p < end && (quick = table[*p]) > 1; ++p) *out++ = quick;
+    at = static_cast<std::size_t>(out - to);
+    return p;
+}
+
 // Fills `out`; `seen(hash)` is called for each word as soon as it is known, so that table look-ups can be prefetched.
 template <bool Padded, class Seen>
 void scan(const Byte* p, const Byte* end, const Rewriting& rewriting, std::size_t min_points, Words& out, Seen seen) {
     constexpr std::size_t lead = Padded ? 1 : 0;
-    const auto& fast = Padded ? rewriting.dark_bytes() : rewriting.word_bytes();
+    const Byte* const fast = (Padded ? rewriting.dark_bytes() : rewriting.word_bytes()).data();
     const auto& classes = point_classes();
     auto& bytes = out.bytes;
     out.words.clear();
@@ -67,8 +76,7 @@ void scan(const Byte* p, const Byte* end, const Rewriting& rewriting, std::size_
     while (p < end) {
         const Byte quick = fast[*p];
         if (quick > 1) {
-            bytes[at++] = quick;
-            ++p;
+            p = copy_fast(p, end, fast, bytes.data(), at);
         } else if (quick == 0) {
             close();
             ++p;
@@ -80,7 +88,7 @@ void scan(const Byte* p, const Byte* end, const Rewriting& rewriting, std::size_
             for (std::size_t i = 0; i < count; ++i) {
                 const auto kind = class_of(classes, rewritten[i]);
                 const bool inside =
-                    Padded ? kind != Class::space : kind == Class::word || (kind == Class::mark && at > begin);
+                    Padded ? kind != Class::space : in_word(kind) || (kind == Class::mark && at > begin);
                 if (!inside) {
                     close();
                     continue;

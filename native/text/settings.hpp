@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 
 #include "text/unicode.hpp"
 
 namespace xtrellis::text {
+
+class Forms;
 
 struct Settings {
     std::size_t ngrams = 1;         // words in the longest n-gram; 0: no word features
@@ -17,6 +20,8 @@ struct Settings {
     bool sublinear_tf = false;
     bool idf = true;
     bool normalize = true;
+    bool any_script = true;              // words as any_script.hpp finds them; else runs of word characters
+    std::shared_ptr<const Forms> forms;  // what words become; null: they stay
 
     const Rewriting& rewriting() const { return Rewriting::get(lowercase, fold_accents); }
 };

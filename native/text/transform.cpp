@@ -1,5 +1,7 @@
 #include "text/transform.hpp"
 
+#include "text/any_script.hpp"
+
 namespace xtrellis::text {
 
 namespace {
@@ -22,8 +24,7 @@ public:
 private:
     void read_words(const Byte* begin, const Byte* end) {
         const auto& index = vocabulary_.words;
-        scan<false>(begin, end, rewriting_, settings_.min_points, scanned_,
-                    [&](std::uint64_t hash) { index.prefetch(hash); });
+        scan_words(begin, end, settings_, scanned_, [&](std::uint64_t hash) { index.prefetch(hash); });
         words_.clear();
         for (const auto& found : scanned_.words) {
             const auto word = index.find(found.hash, scanned_.at(found), found.length);
@@ -75,6 +76,7 @@ private:
 
 Rows transform(const Byte* bytes, const Offset* offsets, Offset rows, const Vocabulary& vocabulary,
                const Settings& settings) {
+    const auto lock = reading(settings.forms.get());
     Rows out;
     out.offsets.reserve(static_cast<std::size_t>(rows) + 1);
     // Address space, not memory: only what is written becomes real.

@@ -12,13 +12,15 @@ namespace xtrellis::text {
 Rows transform(const Byte* bytes, const Offset* offsets, Offset rows, const Vocabulary& vocabulary,
                const Settings& settings);
 
-// Feature `feature` covers code points [begin, end) of the text.
-struct Place {
-    std::int64_t begin;
-    std::int64_t end;
-    std::int64_t feature;
+// Feature features[i] covers code points [begins[i], ends[i]) of the text.
+struct Places {
+    Roomy<Offset> begins;
+    Roomy<Offset> ends;
+    Roomy<Id> features;
 };
 
-std::vector<Place> explain(const Byte* begin, const Byte* end, const Vocabulary& vocabulary, const Settings& settings);
+// Of all features, or of those that are `wanted` (a byte for each feature).
+Places explain(const Byte* begin, const Byte* end, const Vocabulary& vocabulary, const Settings& settings,
+               const Byte* wanted = nullptr);
 
 }  // namespace xtrellis::text

@@ -50,31 +50,37 @@ const PointMap<std::uint8_t>& point_classes() {
         mark_ranges_as(map, word_ranges, Class::word);
         mark_ranges_as(map, mark_ranges, Class::mark);
         mark_ranges_as(map, space_ranges, Class::space);
+        mark_ranges_as(map, unspaced_ranges, Class::unspaced);
+        mark_ranges_as(map, silent_ranges, Class::silent);
         return map;
     }();
     return classes;
 }
 
-bool surely_normal(const Byte* p, const Byte* end) {
+std::size_t unstable_run(const Byte* p, const Byte* end, std::size_t enough) {
     static const auto unstable = [] {
         PointMap<std::uint8_t> map;
         for (std::size_t i = 0; i < std::size(unstable_ranges); i += 2)
             for (Point point = unstable_ranges[i]; point <= unstable_ranges[i + 1]; ++point) map.set(point, 1);
         return map;
     }();
+    std::size_t run = 0, longest = 0;
     while (p < end) {
         std::uint64_t eight;
         if (end - p >= 8 && (std::memcpy(&eight, p, 8), (eight & 0x8080808080808080ull) == 0)) {
             p += 8;
+            run = 0;
         } else if (*p < 0xCC) {  // below U+0300 nothing changes; bytes inside a code point are below too
             ++p;
+            run = 0;
         } else {
             const auto [point, length] = decode(p, end);
-            if (unstable[point]) return false;
             p += length;
+            run = unstable[point] ? run + 1 : 0;
+            if (run > longest && (longest = run) >= enough) break;
         }
     }
-    return true;
+    return longest;
 }
 
 Rewriting::Rewriting(bool lowercase, bool fold_accents) {
@@ -100,6 +106,8 @@ Rewriting::Rewriting(bool lowercase, bool fold_accents) {
         word_bytes_[byte] = kind == Class::word ? static_cast<Byte>(out[0]) : Byte{0};
         dark_bytes_[byte] = kind == Class::space ? Byte{0} : static_cast<Byte>(out[0]);
     }
+    sign_bytes_ = word_bytes_;
+    for (const char sign : {'+', '#', '.'}) sign_bytes_[static_cast<Byte>(sign)] = 1;
     dark_bytes_[0] = dark_bytes_[1] = 1;  // they are characters there, but 0 and 1 have a meaning of their own
 }
 

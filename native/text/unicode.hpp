@@ -16,7 +16,10 @@ using Point = std::uint32_t;
 
 inline constexpr Point point_count = 0x110000;
 
-enum class Class : std::uint8_t { other = 0, word = 1, mark = 2, space = 3 };
+// Word characters of scripts without spaces between words are `unspaced`; `silent` ones only say how letters are
+// joined.
+enum class Class : std::uint8_t { other = 0, word = 1, mark = 2, space = 3, unspaced = 4, silent = 5 };
+inline bool in_word(Class kind) { return kind == Class::word || kind == Class::unspaced; }
 
 // A value for every code point, 256 to a block; blocks that hold only zeros are shared.
 template <class T>
@@ -44,9 +47,9 @@ const char* tables_version();
 const PointMap<std::uint8_t>& point_classes();
 inline Class class_of(const PointMap<std::uint8_t>& classes, Point point) { return static_cast<Class>(classes[point]); }
 
-// True if NFC leaves the text as it is for sure: none of its code points ever changes or combines with the one before.
-// (False for most texts with combining marks; those are looked at one by one.)
-bool surely_normal(const Byte* p, const Byte* end);
+// The longest run of code points that NFC may change or combine with the one before; no more than `enough` is counted.
+// 0: NFC leaves the text as it is. (Most texts with combining marks have short runs; those are looked at one by one.)
+std::size_t unstable_run(const Byte* p, const Byte* end, std::size_t enough);
 
 // How a text is rewritten before it is cut into words: each code point becomes 0, 1 or more others.
 class Rewriting {
@@ -68,6 +71,8 @@ public:
 
     // For the fast path, by byte: 0 ends a word, 1 needs a closer look, else the byte to write.
     const std::array<Byte, 256>& word_bytes() const { return word_bytes_; }
+    // The same where signs may be a part of a word (any_script.hpp).
+    const std::array<Byte, 256>& sign_bytes() const { return sign_bytes_; }
     // The same for words that end only at white space.
     const std::array<Byte, 256>& dark_bytes() const { return dark_bytes_; }
 
@@ -78,6 +83,7 @@ private:
     PointMap<std::uint32_t> entries_;  // 0: unchanged; else place in pool_ << 5 | count
     std::vector<Point> pool_;
     std::array<Byte, 256> word_bytes_{};
+    std::array<Byte, 256> sign_bytes_{};
     std::array<Byte, 256> dark_bytes_{};
 };
 

@@ -12,9 +12,11 @@ from .core import InputError as InputError
 from .core import MissingExtraError as MissingExtraError
 from .core import NotFittedError as NotFittedError
 from .core import ParameterError as ParameterError
+from .core import ProgressEvent as ProgressEvent
 from .core import StoreError as StoreError
 from .core import TrainingError as TrainingError
 from .core import XtrellisError as XtrellisError
+from .core import listen as listen
 from .data import Dataset as Dataset
 from .data import TrainingData as TrainingData
 from .data import datasets as datasets
@@ -27,6 +29,7 @@ from .index import BalancedTree as BalancedTree
 from .index import FlatTree as FlatTree
 from .index import GivenTree as GivenTree
 from .index import HuffmanTree as HuffmanTree
+from .index import Index as Index
 from .index import InterpolatedTree as InterpolatedTree
 from .index import KMeansTree as KMeansTree
 from .index import LabelTree as LabelTree
@@ -38,9 +41,11 @@ from .linear import LinearTree as LinearTree
 from .metrics import Report as Report
 from .metrics import evaluate as evaluate
 from .model import Estimate as Estimate
+from .model import LabelSet as LabelSet
 from .model import Model as Model
 from .neural import BagEncoder as BagEncoder
 from .neural import Elias as Elias
+from .neural import Encoder as Encoder
 from .neural import EncoderOvA as EncoderOvA
 from .neural import Glas as Glas
 from .neural import TransformerEncoder as TransformerEncoder
@@ -50,8 +55,10 @@ from .rank import Ranker as Ranker
 from .rank import Reranked as Reranked
 from .softmax import SoftmaxTree as SoftmaxTree
 from .store import load as load
+from .store import register as register
 from .tagger import Tag as Tag
 from .tagger import Tagger as Tagger
+from .tagger import Tags as Tags
 from .text import Vectorizer as Vectorizer
 from .tuning import choose_tradeoff as choose_tradeoff
 

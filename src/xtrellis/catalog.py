@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .core import ParameterError, nearest
+from .core import ParameterError, nearest, shown
 from .model import Model
 
 if TYPE_CHECKING:
@@ -29,11 +29,13 @@ def _overlap() -> LinearTree:
     from .linear import LinearTree
 
     # The limit keeps frequent labels' clusters, which every beam holds, from drawing all rare labels to them. Clusters
-    # begin half as large as elsewhere, so that with two places per label they are as large in the end. The best place
-    # counts: as precise as the mean, in less time, since search may stop earlier. And a label that sits where rows are
-    # led to is found with a narrower beam.
-    overlap = Overlap(copies=2, max_cluster_size=100, merge="max")
-    return LinearTree(index=BalancedTree(arity=16, max_leaf=50), overlap=overlap, beam=7)
+    # begin smaller than elsewhere, so that with three places per label they do not become too large to search. The best
+    # place counts: nearly as precise as the mean, in less time, since search may stop earlier. And a label that sits
+    # where rows are led to is found with a narrower beam. A third place is paid for by weights of one byte and a
+    # solver that stops sooner, which lose next to nothing here.
+    overlap = Overlap(copies=3, max_cluster_size=150, merge="max", beam=5)
+    index = BalancedTree(arity=32, max_leaf=50)
+    return LinearTree(index=index, overlap=overlap, beam=6, tolerance=0.5, storage="int8")
 
 
 def _neural(name: str) -> Callable[[], Model]:
@@ -47,9 +49,11 @@ def _neural(name: str) -> Callable[[], Model]:
 
 
 def _x_transformer_overlap() -> Model:
+    from .index import BalancedTree, Overlap
     from .neural import XTransformer
 
-    return XTransformer(tree=_overlap().set_params(prune=XTransformer().tree.prune))
+    tree = XTransformer().tree.clone().set_params(index=BalancedTree(arity=16, max_leaf=50), beam=7)
+    return XTransformer(tree=tree.set_params(overlap=Overlap(copies=2, max_cluster_size=100, merge="max")))
 
 
 def _reranked(base: Model) -> Model:
@@ -97,6 +101,8 @@ def preset(name: str, **params: Any) -> Model:
 
     `name++` is any of them re-ranked (`Reranked`), `name,name,…` an `Ensemble` of several.
     """
+    if not isinstance(name, str):
+        raise ParameterError(f"name must be the name of a preset, such as 'bonsai'; got {shown(name)}")
     return _named(name).set_params(**params)
 
 
@@ -107,4 +113,4 @@ def _named(name: str) -> Model:
         return _ensemble([_named(member.strip()) for member in name.split(",")])
     if name.endswith("++"):
         return _reranked(_named(name[:-2]))
-    raise ParameterError(f"there is no preset {name!r}{nearest(name, _PRESETS)}")
+    raise ParameterError(f"there is no preset {shown(name)}{nearest(name, _PRESETS)}")

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .core import InputError, integer, number, progress
+from .arrays import is_list
+from .core import InputError, integer, number, progress, require, shown
 from .data import TrainingData, split_rows
 from .metrics import evaluate
 from .model import Model
@@ -54,6 +55,7 @@ def choose_tradeoff(
     one that comes nearest. Without one, the fastest of those whose precision is within 0.1 points of the best.
     """
     _check(model, max_microseconds, max_depth, k, tradeoffs)
+    integer(at_least=4)("max_rows", max_rows)
     data = TrainingData.of(X, Y)
     train, held = split_rows(data.n_rows, holdout=holdout, seed=seed)
     train, held = (
@@ -74,9 +76,8 @@ def choose_tradeoff(
     return [TradeoffTrial(t.tradeoff, t.precision, t.depth, t.microseconds, chosen=t is best) for t in trials]
 
 
-def _check(
-    model: Model, max_microseconds: float | None, max_depth: float | None, k: int, tradeoffs: Sequence[float]
-) -> None:
+def _check(model: Model, max_microseconds: float | None, max_depth: float | None, k: int, tradeoffs: Any) -> None:
+    require(model, Model, "model", "a model over an InterpolatedTree")
     if "index__tradeoff" not in model.get_params(deep=True):
         raise InputError(
             "tradeoff can be chosen for models over an InterpolatedTree; set index=InterpolatedTree() first"
@@ -85,8 +86,12 @@ def _check(
         if value is not None:
             number(above=0)(name, value)
     integer(at_least=1)("k", k)
+    if not is_list(tradeoffs) or not hasattr(tradeoffs, "__len__"):
+        raise InputError(f"tradeoffs must be a list of numbers to try; got {shown(tradeoffs)}")
     if not len(tradeoffs):
         raise InputError("tradeoffs must name at least one number to try")
+    for tradeoff in tradeoffs:
+        model.clone().set_params(index__tradeoff=tradeoff)  # all of them before the first takes its time
 
 
 def _measure(model: Model, data: TrainingData, tradeoff: float, k: int) -> TradeoffTrial:

@@ -16,7 +16,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "architecture.md"
 # From left to right. A room may import what the `__init__` of any room before it offers; within a room, anything.
 ORDER = [
     "_native", "core", "arrays", "store", "data", "text", "labels", "metrics", "model", "explain", "index", "linear",
-    "softmax", "neural", "rank", "catalog", "tuning", "tagger", "interop", "experiments", "cli",
+    "softmax", "neural", "rank", "catalog", "tuning", "tagger", "interop", "sklearn", "experiments", "cli",
 ]  # fmt: skip
 # Rooms within rooms, from left to right; they keep the same rule among themselves.
 INNER = {"neural": ["training", "scoring", "encoders", "glas", "ova", "elias", "xtransformer"]}

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from cli_world import Result, Run, write_jsonl
 
 from xtrellis import cli
+
+
+@pytest.fixture(scope="session", autouse=True)
+def same_date() -> Iterator[None]:
+    """Models carry the date of their training; tests compare all of their bytes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+        yield
 
 
 @pytest.fixture

@@ -53,7 +53,9 @@ sys.exit(app.run(["loop"]))
 """
 
 
-def _interrupt(command: list[str], ready: str) -> tuple[int, str, str, float]:
+def _interrupt(
+    command: list[str], ready: str, with_signal: signal.Signals = signal.SIGINT
+) -> tuple[int, str, str, float]:
     # Background jobs of a shell ignore Ctrl-C and hand that down; the program shall hear it however tests were started.
     listen = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **listen) as process:
@@ -65,7 +67,7 @@ def _interrupt(command: list[str], ready: str) -> tuple[int, str, str, float]:
                 if ready in line:
                     break
             began = time.monotonic()
-            process.send_signal(signal.SIGINT)
+            process.send_signal(with_signal)
             out, err = process.communicate(timeout=60)
         finally:
             process.kill()
@@ -77,6 +79,16 @@ def test_whatever_runs_it_stops(script: str) -> None:
     code, out, err, spent = _interrupt([sys.executable, "-c", script], "ready")
     assert code == 130
     assert err.split("\n").count(LINE) == 1
+    assert "Traceback" not in err
+    assert spent < 20
+    assert ("cleaned up" in out) == (script is PYTHON)
+
+
+@pytest.mark.parametrize("script", [STUCK, THREADS, PYTHON], ids=["kernel", "threads", "python"])
+def test_sigterm_stops_it_as_well(script: str) -> None:
+    code, out, err, spent = _interrupt([sys.executable, "-c", script], "ready", signal.SIGTERM)
+    assert code == 143
+    assert err.split("\n").count("stopped by SIGTERM; nothing was left half-written") == 1
     assert "Traceback" not in err
     assert spent < 20
     assert ("cleaned up" in out) == (script is PYTHON)

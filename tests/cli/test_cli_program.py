@@ -94,7 +94,7 @@ def test_a_bug_is_one_line_too_and_code_1(run: Run, monkeypatch: pytest.MonkeyPa
     def broken(*args: object, **kwargs: object) -> None:
         raise ZeroDivisionError("oh")
 
-    monkeypatch.setattr("xtrellis.tagger.Tagger.tag_many", broken)
+    monkeypatch.setattr("xtrellis.tagger.Tagger.predict", broken)
     code, out, err = run("tag", model, "text")
     assert (code, out) == (1, "")
     assert err == "error: internal error, ZeroDivisionError: oh (run again with --debug to see where)\n"
@@ -104,12 +104,12 @@ def test_an_error_of_the_system_names_the_file(run: Run, model: Path, monkeypatc
     def full(*args: object, **kwargs: object) -> None:
         raise OSError(28, "No space left on device", "big.file")
 
-    monkeypatch.setattr("xtrellis.tagger.Tagger.tag_many", full)
+    monkeypatch.setattr("xtrellis.tagger.Tagger.predict", full)
     assert run("tag", model, "text") == (2, "", "error: big.file: no space left on device\n")
 
 
 def test_a_reader_that_goes_away_is_no_error(model: Path, train_file: Path) -> None:
-    command = [*PROGRAM, "predict", str(model), str(train_file), "-q", "-k", "10"]
+    command = [*PROGRAM, "predict", str(model), str(train_file), "-q", "-k", "36"]  # more than a pipe holds
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None

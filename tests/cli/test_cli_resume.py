@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -34,17 +35,20 @@ class NothingToTrain:
 
 @pytest.mark.parametrize("refit", [False, True])
 def test_a_stopped_training_goes_on(run: Run, train_file: Path, tmp_path: Path, refit: bool) -> None:
-    how = ["--set", "index.max_leaf=4", *(["--refit"] if refit else [])]
+    how = ["--set", "index.max_leaf=4", "--refit" if refit else "--no-refit"]
     assert run("train", train_file, "--to", tmp_path / "whole", *how).code == 0
     to = tmp_path / "m"
     packs = [fitting.PackedTree.join] * refit  # with --refit, the second training is the one that stops
     with pytest.MonkeyPatch.context() as patch:
         pack = lambda *args, **kwargs: packs.pop()(*args, **kwargs) if packs else stop()  # noqa: E731
         patch.setattr("xtrellis.linear.fit.PackedTree.join", pack)
-        code, _, _ = run("train", train_file, "--to", to, *how)
+        said, write = [], os.write
+        patch.setattr(os, "write", lambda fd, data: said.append(data) or len(data) if fd == 2 else write(fd, data))
+        code, _, err = run("train", train_file, "--to", to, *how)
     assert code == 130
     folder = tmp_path / ("m.refit-checkpoint" if refit else "m.checkpoint")
     assert (folder / "checkpoint.json").exists()
+    assert f"what was done is in {folder}: the same command with --resume goes on from there\n" in said[0].decode()
     assert not to.exists()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(training, "native", NothingToTrain())  # with --refit, the first is kept as well
@@ -111,7 +115,7 @@ def test_nothing_to_train_catches_a_training(run: Run, train_file: Path, tmp_pat
 
 @pytest.mark.parametrize("preset", AFTER_FIT)
 def test_a_training_whose_measuring_fails_is_not_lost(run: Run, train_file: Path, tmp_path: Path, preset: str) -> None:
-    how = ["--preset", preset, *AFTER_FIT[preset]]
+    how = ["--preset", preset, *AFTER_FIT[preset], "--no-refit"]
     assert run("train", train_file, "--to", tmp_path / "whole", *how).code == 0
     assert [path.name for path in tmp_path.iterdir()] == ["whole"], "saved: there is nothing to go on from"
     with pytest.MonkeyPatch.context() as patch:
@@ -150,10 +154,10 @@ def test_a_model_that_cannot_be_written_is_not_lost(run: Run, train_file: Path, 
     def full(*args: Any, **kwargs: Any) -> None:
         raise OSError(28, "No space left on device", "big.file")
 
-    how = ["--set", "index.max_leaf=4", *(["--refit"] if refit else [])]
+    how = ["--set", "index.max_leaf=4", "--refit" if refit else "--no-refit"]
     assert run("train", train_file, "--to", tmp_path / "whole", *how).code == 0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("xtrellis.tagger.save", full)
+        patch.setattr("xtrellis.tagger.tagger.save", full)
         code, _, err = run("train", train_file, "--to", tmp_path / "m", *how)
     assert code == 2
     assert err.endswith("error: big.file: no space left on device\n")

@@ -40,7 +40,8 @@ def text_of(page: str) -> str:
 DOCS = ROOT / "docs"
 PAGES = (
     "README.md", "docs/index.md", "docs/start.md", "docs/python.md", "docs/command-line.md", "docs/choosing.md",
-    "docs/data-formats.md", "docs/troubleshooting.md", "docs/glossary.md",
+    "docs/data-formats.md", "docs/texts.md", "docs/scikit-learn.md", "docs/troubleshooting.md",
+    "docs/glossary.md",
 )  # fmt: skip
 # Made when the site is built, from the declarations in the code; they need not be there when tests run.
 GENERATED = {f"docs/{name}" for name in re.findall(r": ((?:reference|project)/[\w-]+\.md)", text_of("mkdocs.yml"))}

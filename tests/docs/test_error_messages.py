@@ -55,7 +55,7 @@ CASES: dict[str, Callable[[], object]] = {
     "unknown preset": lambda: xt.preset("xrlinear"),
     "one text": lambda: tagger().fit("red apple", [["a"]]),
     "one name": lambda: tagger().fit(["red apple"], ["x"]),
-    "no words": lambda: tagger().fit(["a"], [["x"]]),
+    "no words": lambda: tagger().fit(["!?"], [["x"]]),
     "no labels": lambda: xt.LinearTree().fit(X),
     "not finite": lambda: xt.LinearTree().fit(X * np.nan, Y),
     "other rows": lambda: xt.LinearTree().fit(X[:3], Y),
@@ -87,6 +87,7 @@ CASES: dict[str, Callable[[], object]] = {
     "no PyTorch": lambda: xt.Glas().fit(X, Y),
     "no scikit-learn": lambda: xt.Reranked(seed=0).fit(np.tile(X, (10, 1)), np.tile(Y, (10, 1))),
     "no pyarrow": lambda: xt.read("a.parquet"),
+    "no stemmer": lambda: xt.Vectorizer(stem="finnish").fit(["talo"]),
     "no zstandard": lambda: xt.read("a.jsonl.zst"),
 }
 seen: dict[str, str] = {}
@@ -99,7 +100,7 @@ def test_message_is_quoted(name: str, tmp_path: Path, monkeypatch: pytest.Monkey
         Path(file).parent.mkdir(exist_ok=True)
         Path(file).write_text(content)
     Path("a.jsonl.zst").write_bytes(b"\x28\xb5\x2f\xfd")
-    for library in ("torch", "sklearn", "sklearn.tree", "pyarrow", "pyarrow.parquet", "zstandard"):
+    for library in ("torch", "sklearn", "sklearn.tree", "pyarrow", "pyarrow.parquet", "zstandard", "snowballstemmer"):
         monkeypatch.setitem(sys.modules, library, None)  # as if it were not installed
     with pytest.raises(xt.XtrellisError) as caught:
         CASES[name]()

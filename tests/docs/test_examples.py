@@ -43,7 +43,7 @@ def test_each_is_short_and_listed() -> None:
 
 def test_tag_texts(tmp_path: Path) -> None:
     out = output_of("tag_texts.py", tmp_path)
-    assert "120 rows, 116 features, 9 labels" in out
+    assert "120 rows, 118 features, 9 labels" in out
     assert "expected: 9 classifiers" in out
     assert re.search(r"0\.\d+  printer\n0\.\d+  noise\n", out)
     assert "no wifi: network\nblack screen: display\n['laptop']\n" in out

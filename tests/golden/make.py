@@ -69,6 +69,7 @@ MAKE: dict[str, Callable[[], Any]] = {
     "softmax": lambda: xt.SoftmaxTree(dim=4, epochs=2, seed=1, threads=1).fit(data()),
     "glas": lambda: xt.Glas(dim=5, epochs=2, **NEURAL).fit(data()),
     "glas-codes": lambda: xt.Glas(dim=5, epochs=1, search="ann", hidden="linear", **NEURAL).fit(data()),
+    "glas-prior": lambda: xt.Glas(dim=5, epochs=2, hidden="relu-only", prior=-0.05, **NEURAL).fit(data()),
     "elias": lambda: xt.Elias(encoder=_encoder(), n_clusters=4, epochs=2, **NEURAL).fit(data()),
     "encoder-ova": lambda: xt.EncoderOvA(encoder=_encoder(), epochs=2, **NEURAL).fit(data()),
     "x-transformer": lambda: xt.XTransformer(encoder=_encoder(), tree=_tree(), epochs=1, **NEURAL).fit(data()),

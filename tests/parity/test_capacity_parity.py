@@ -31,18 +31,19 @@ def test_what_each_label_wants(seed: int, copies: int):
     assert native.wanted_pairs(offsets, worth, copies).tolist() == expected
 
 
-@pytest.mark.parametrize(("copies", "limit"), [(1, 1), (2, 3), (3, 2), (9, 1000)])
+@pytest.mark.parametrize(("copies", "least", "most"), [(1, 1, 1), (2, 3, 3), (3, 0, 4), (9, 1000, 1000)])
 @pytest.mark.parametrize("seed", range(5))
-def test_pairs_are_taken_best_first(seed: int, copies: int, limit: int):
+def test_pairs_are_taken_best_first(seed: int, copies: int, least: int, most: int):
     offsets, clusters, worth = wishes(seed, 40, 12)
     labels = np.repeat(np.arange(40), np.diff(offsets))
-    places, room, expected = [copies] * 40, [limit] * 12, []
+    rooms = np.random.default_rng(seed).integers(least, most + 1, 12)
+    places, room, expected = [copies] * 40, rooms.tolist(), []
     for i in sorted(range(len(worth)), key=lambda i: (-worth[i], i)):
         if places[labels[i]] and room[clusters[i]]:
             places[labels[i]] -= 1
             room[clusters[i]] -= 1
             expected.append(i)
-    assert native.take_pairs(offsets, clusters, 12, worth, copies, limit).tolist() == sorted(expected)
+    assert native.take_pairs(offsets, clusters, worth, copies, rooms).tolist() == sorted(expected)
 
 
 def test_no_labels_and_no_wishes():
@@ -50,4 +51,4 @@ def test_no_labels_and_no_wishes():
     for n_labels in (0, 3):
         offsets = np.zeros(n_labels + 1, np.int64)
         assert len(native.wanted_pairs(offsets, nothing, 2)) == 0
-        assert len(native.take_pairs(offsets, np.empty(0, np.int32), 1, nothing, 2, 1)) == 0
+        assert len(native.take_pairs(offsets, np.empty(0, np.int32), nothing, 2, np.ones(1, np.int64))) == 0

@@ -53,7 +53,7 @@ def test_objective_is_honest_and_near_the_best_of_all_halves(n):
 
 
 @given(st.integers(2, 40), st.integers(0, 50))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_more_rounds_never_make_it_worse(n, seed):
     V = unit_vectors(n, 8, seed)
     values = [split(V, key=seed, iterations=rounds)[2] for rounds in range(1, 8)]

@@ -77,7 +77,7 @@ def test_one_round_solves_the_linear_program(a, b):
 
 
 @given(st.integers(2, 60), st.integers(0, 1000), st.sampled_from(TRADEOFFS), st.sampled_from([0.0, 0.5, 0.95]))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_what_holds_of_every_split(n, seed, tradeoff, zeros):
     V, f = unit_vectors(n, 8, seed), frequencies(n, seed, zeros)
     values = []
@@ -121,7 +121,7 @@ def naive_greedy(Y, weights):
 
 
 @given(st.integers(1, 40), st.integers(1, 30), st.integers(0, 1000), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_greedy_cover_agrees_with_a_naive_one(n, n_labels, seed, weighed):
     rng = np.random.default_rng(seed)
     Y = as_labels((rng.random((n, n_labels)) < rng.random(n_labels) * 0.5).astype(float))

@@ -84,7 +84,7 @@ def test_every_round_agrees_with_the_twin(n, k, density):
 
 
 @given(st.integers(2, 60), st.integers(2, 20), st.integers(0, 1000), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_objective_never_falls_and_no_cluster_stays_empty(n, k, seed, negative):
     k = min(k, n)
     V = unit_vectors(n, 12, seed)

@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from xtrellis._native import linear as native
+from xtrellis.arrays import unit_rows
 from xtrellis.arrays.inputs import as_features, as_labels
 from xtrellis.data import TrainingData
 from xtrellis.index.balanced import BalancedTree
@@ -24,7 +25,7 @@ def problem(n=60, d=30, n_labels=12, seed=0, density=0.3, labels_a_row=2):
     rng = np.random.default_rng(seed)
     X = sp.random_array((n, d), density=density, rng=rng, dtype=np.float32, format="csr")
     Y = (rng.random((n, n_labels)) < labels_a_row / n_labels).astype(np.float32)
-    return as_features(X), as_labels(Y)
+    return unit_rows(as_features(X)), as_labels(Y)  # as models have them
 
 
 def ragged_tree():
@@ -32,7 +33,7 @@ def ragged_tree():
     return LabelTree.from_parents([-1, 0, 0, 1, 1], [0, 1, 2, 3, 4, 5, 4], [2, 2, 3, 3, 4, 0, 2], 6)
 
 
-def train_one(X, y, **changes):
+def train_one(X, y, row_weights=None, **changes):
     """One classifier through the kernel: (weights over all features, bias, epochs, converged)."""
     rows = np.arange(X.shape[0], dtype=np.int32)
     offsets = np.concatenate([[0], np.cumsum(y > 0)]).astype(np.int64)
@@ -41,8 +42,9 @@ def train_one(X, y, **changes):
         "tolerance": 1e-4, "epochs": 3000, "threshold": 0.0, "max_weights": 0, "key": 7,
     } | changes  # fmt: skip
     f, _, _, w, b, epochs, converged = native.train(
-        X.indptr, X.indices, X.data, X.shape[1], rows, offsets, np.zeros(int(offsets[-1]), np.int32), **settings
-    )
+        X.indptr, X.indices, X.data, X.shape[1], rows, offsets, np.zeros(int(offsets[-1]), np.int32),
+        np.zeros(0, np.float32) if row_weights is None else row_weights, **settings
+    )  # fmt: skip
     dense = np.zeros(X.shape[1])
     dense[f] = w
     return dense, float(b[0]), int(epochs[0]), bool(converged[0])
@@ -107,7 +109,7 @@ def test_logistic_reaches_the_optimum_of_scikit_learn(cost, variant):
 def test_children_in_lock_step_equal_children_alone():
     """Sharing rows, order and vectors must not mix the classifiers: each is the optimum of its own problem."""
     X, Y = problem(n=70, d=30, n_labels=37, seed=6)
-    exact = {"tolerance": 1e-4, "max_epochs": 5000, "prune": 0.0, "storage": "float32"}
+    exact = {"tolerance": 1e-4, "max_epochs": 5000, "prune": 0.0, "storage": "float32", "normalize_rows": False}
     model = LinearTree(index=FlatTree(), threads=1, **exact).fit(X, Y)
     W, biases = twin.dense_weights(model.trees[0])
     dense = X.toarray().astype(np.float64)
@@ -132,7 +134,7 @@ def test_every_instruction_set_trains_whole_blocks_alike(variant, loss):
         "first": 0, "count": n_labels, "bias": 1.0, "loss": loss, "cost_positive": 2.0, "cost_negative": 1.0,
         "tolerance": 0.01, "epochs": 500, "threshold": 0.0, "max_weights": 0, "key": 7,
     }  # fmt: skip
-    args = (X.indptr, X.indices, X.data, X.shape[1], rows, Y.indptr, Y.indices)
+    args = (X.indptr, X.indices, X.data, X.shape[1], rows, Y.indptr, Y.indices, np.zeros(0, np.float32))
     features, starts, children, weights, biases, epochs, converged = native.train(*args, **settings, variant=variant)
     widest = native.train(*args, **settings)  # what training takes
     assert len(epochs) == len(converged) == n_labels
@@ -316,3 +318,21 @@ def test_packing_loses_nothing(n_features):
     packed = PackedTree.pack(tree, [(features, starts, children, weights)], np.zeros(256, np.float32), n_features)
     for got, expected in zip(packed.block(0), (features, starts, children, weights), strict=True):
         np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("loss", [0, 1])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_weighted_rows_against_scikit_learn(variant, loss):
+    """How much a row counts multiplies its cost, in every lane."""
+    X, Y = problem(n=60, d=12, n_labels=6, seed=21)
+    y = np.where(Y[:, [0]].toarray().ravel() > 0, 1, -1)
+    weights = np.random.default_rng(2).uniform(0.1, 5, 60).astype(np.float32)
+    got, bias, _, converged = train_one(X, y, weights, loss=loss, variant=variant, tolerance=1e-5, epochs=20000)
+    rows = np.hstack([X.toarray(), np.ones((60, 1))])  # the constant feature is regularised, as ours
+    if loss:
+        peer = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-8, max_iter=5000)
+    else:
+        peer = LinearSVC(C=1.0, loss="squared_hinge", dual=True, fit_intercept=False, tol=1e-8, max_iter=200000)
+    peer.fit(rows, y, sample_weight=weights)
+    assert converged
+    np.testing.assert_allclose(np.append(got, bias), peer.coef_[0], atol=2e-3)

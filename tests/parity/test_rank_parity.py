@@ -56,7 +56,7 @@ def test_a_lone_classifier_is_that_of_a_node_with_one_child(world, loss):
         features, _, _, weights, biases, _, converged = native.train(
             X.indptr, X.indices, X.data, X.shape[1], rows[mine],
             np.concatenate([[0], np.cumsum(positive[mine])]).astype(np.int64),
-            np.zeros(int(positive[mine].sum()), np.int32),
+            np.zeros(int(positive[mine].sum()), np.int32), np.zeros(0, np.float32),
             first=0, count=1, bias=1.0, loss=["squared-hinge", "logistic"].index(loss), cost_positive=2.0,
             cost_negative=2.0, tolerance=1e-4, epochs=5000, threshold=0.0, max_weights=0, key=7,
         )  # fmt: skip

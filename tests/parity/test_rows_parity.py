@@ -101,7 +101,7 @@ line = st.tuples(st.lists(st.integers(0, 13), max_size=3), st.lists(feature, max
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(line, max_size=5).map(lambda ls: "".join(x + "\n" for x in ls).encode()), st.booleans(), st.integers(0, 1)
 )
@@ -114,7 +114,7 @@ def test_written_rows(text: bytes, labelled: bool, base: int) -> None:
 edit = st.tuples(st.integers(0, 2), st.integers(0, 10**6), st.sampled_from(b"0123456789:., \t\r\n-+eE#nai\x00\xff"))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(edit, min_size=1, max_size=5), st.booleans(), st.booleans(), st.integers(0, 1))
 def test_mutated_rows(edits: list[tuple[int, int, int]], labelled: bool, comments: bool, base: int) -> None:
     text = bytearray(SEED)

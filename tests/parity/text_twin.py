@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby, pairwise
 
 
 def fold(text: str) -> str:
@@ -12,9 +15,21 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", bare)
 
 
+def normal(text: str) -> str:
+    """NFC, but only the first 30 of a run of combining marks take part in it."""
+    out, part, run = "", "", 0
+    for c in text:
+        run = run + 1 if unicodedata.combining(unicodedata.normalize("NFD", c)[0]) else 0
+        if run <= 30:
+            part += c
+        else:
+            out, part = out + unicodedata.normalize("NFC", part) + c, ""
+    return out + unicodedata.normalize("NFC", part)
+
+
 def rewrite(text: str, *, lowercase: bool, fold_accents: bool) -> str:
     out = []
-    for c in unicodedata.normalize("NFC", text):
+    for c in normal(text):
         if lowercase:
             c = "".join(x.lower() for x in c)
         if fold_accents:
@@ -25,7 +40,67 @@ def rewrite(text: str, *, lowercase: bool, fold_accents: bool) -> str:
     return "".join(out)
 
 
+UNSPACED = (
+    "CJK UNIFIED IDEOGRAPH-|CJK COMPATIBILITY IDEOGRAPH-|IDEOGRAPHIC (ITERATION MARK|CLOSING MARK|NUMBER ZERO)|"
+    "VERTICAL IDEOGRAPHIC|HIRAGANA |KATAKANA |KATAKANA-HIRAGANA |HALFWIDTH KATAKANA|HENTAIGANA |BOPOMOFO |TANGUT |"
+    "NUSHU |THAI |LAO |KHMER |MYANMAR |TAI LE |NEW TAI LUE |TAI THAM |TAI VIET |AHOM |JAVANESE |BALINESE "
+)
+
+
+def unspaced(c: str) -> bool:
+    """A letter of a script without spaces between words."""
+    letter = unicodedata.category(c)[0] == "L" or c == "〇"
+    return letter and re.match(UNSPACED, unicodedata.name(c, "")) is not None
+
+
+def kind(c: str) -> str:
+    """U: letter of a script without spaces; A: another ASCII letter; w: another word character; M: mark; J: joiner."""
+    if c in "+#.":
+        return c
+    if c in "\u00ad\u200c\u200d":
+        return "J"
+    if unspaced(c):
+        return "U"
+    if c == "_" or c.isalnum():
+        return "A" if c.isascii() and c.isalpha() else "w"
+    return "M" if unicodedata.category(c)[0] == "M" else " " if c.isspace() or c < " " else "o"
+
+
+# By kinds: a run of letters without spaces, or a word with what may belong to it.
+TOKEN = re.compile(r"(?P<run>U[UMJ]*)|(?P<dot>\.)?(?P<word>[Aw][AwMJ]*)(?P<signs>\+\+(?![+#])|[+#](?![Aw+#]))?")
+
+
+def words_of_any_script(text: str, min_length: int) -> list[str]:
+    """As `words`, by the rules of any_script.hpp."""
+    kinds = "".join(map(kind, text))
+    bare = lambda part: re.sub("[\u00ad\u200c\u200d]", "", part)  # noqa: E731
+    found: list[str] = []
+    before = -9  # where the last word ended, if without signs
+    at = 0
+    while (m := TOKEN.search(kinds, at)) is not None:
+        at = m.end()
+        if m["run"]:
+            units = [bare(text[m.start() + a.start() : m.start() + a.end()]) for a in re.finditer("U[MJ]*", m["run"])]
+            found += [a + b for a, b in pairwise(units)] if len(units) > 1 else units
+            continue
+        begin, end = m.span("word")
+        word, signs = bare(text[begin:end]), m["signs"] or ""
+        if signs and len(signs) == 1 and not (len(word) == 1 and kinds[begin] == "A"):
+            signs, at = "", end
+        dot = begin > 0 and text[begin - 1] == "." and before != begin - 1
+        joined = before == begin - 1 and kinds[begin - 1] not in " U"
+        joined = joined or re.match("[^ UAwMJ][Aw]", kinds[end:]) is not None
+        if dot and not signs and word.lower() == "net" and word.isascii():
+            word = "." + word
+        word += signs
+        if len(word) >= min_length or (len(word) == 1 and min_length == 2 and not joined and word not in "_0123456789"):
+            found.append(word)
+        before = -9 if signs else end
+    return found
+
+
 def words(text: str, min_length: int) -> list[str]:
+    """Runs of word characters."""
     found: list[str] = []
     word = ""
     for c in text:
@@ -57,7 +132,9 @@ def pieces(text: str, shortest: int, longest: int) -> list[str]:
 def terms(text: str, p: dict) -> list[tuple[int, str]]:
     """(0, word n-gram) and (1, character n-gram)."""
     text = rewrite(text, lowercase=p.get("lowercase", True), fold_accents=p.get("fold_accents", False))
-    tokens = words(text, p.get("min_token_length", 2))
+    cut = words if p.get("words") == "runs" else words_of_any_script
+    tokens = cut(text, p.get("min_token_length", 2))
+    tokens = [p["form"](word) if "form" in p else word for word in tokens if word not in p.get("stop_words", ())]
     out = [
         (0, " ".join(tokens[i : i + n])) for n in range(1, p.get("ngrams", 1) + 1) for i in range(len(tokens) - n + 1)
     ]
@@ -96,3 +173,56 @@ def fit_transform(texts: list[str], p: dict) -> tuple[list[tuple[int, str]], lis
         norm = math.sqrt(sum(v * v for v in out.values())) if p.get("normalize", True) else 1.0
         rows.append({c: v / norm for c, v in out.items()})
     return kept, rows
+
+
+def origins(text: str) -> Callable[[int, int], tuple[int, int]]:
+    """From a span of the normal form to the smallest span of `text` that became it, character by character."""
+    whole = normal(text)
+    for boundary in (lambda c: unicodedata.category(c)[0] != "M" and not "\u1160" <= c <= "\u11ff", str.isspace):
+        begins: list[int] = []
+        ends: list[int] = []
+        parts: list[str] = []
+        start = 0
+        for i in range(1, len(text) + 1):
+            if i < len(text) and not boundary(text[i]):
+                continue
+            part = normal(text[start:i])
+            parts.append(part)
+            if len(part) == i - start:
+                begins += range(start, i)
+                ends += range(start + 1, i + 1)
+            else:
+                begins += [start] * len(part)
+                ends += [i] * len(part)
+            start = i
+        if "".join(parts) == whole:
+            return lambda begin, end: (begins[begin], ends[end - 1])
+    return lambda begin, end: (0, len(text))
+
+
+def share_out(
+    text: str, spans: Iterable[tuple[int, int, Sequence[int]]], pushes: dict[int, float]
+) -> list[tuple[int, int, str, float]]:
+    """(start, end, text, push) of words, spaces and the rest."""
+    places: dict[int, list[tuple[int, int]]] = {}
+    for start, end, features in spans:
+        for feature in features:
+            places.setdefault(feature, []).append((start, end))
+    kinds: list[object] = []  # 0: space, 2: the rest, 1: of words, and a number of its own for each unspaced character
+    for i, c in enumerate(text):
+        if c in "\u00ad\u200c\u200d" or unicodedata.category(c)[0] == "M":
+            kinds.append(kinds[-1] if kinds and isinstance(kinds[-1], str) else 1)
+        else:
+            kinds.append(0 if c.isspace() else str(i) if unspaced(c) else 1 if c.isalnum() or c == "_" else 2)
+    amount = [0.0] * len(text)
+    for feature, push in pushes.items():
+        for start, end in (found := places.get(feature, [])):
+            inside = [i for i in range(start, end) if kinds[i]] or range(start, end)
+            for i in inside:
+                amount[i] += push / len(found) / len(inside)
+    out = []
+    for _, run in groupby(range(len(text)), key=lambda i: kinds[i]):
+        positions = list(run)
+        start, end = positions[0], positions[-1] + 1
+        out.append((start, end, text[start:end], sum(amount[start:end])))
+    return out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -33,7 +33,6 @@ def cases(draw, min_labels=0):
 
 
 @given(cases())
-@settings(deadline=None)
 def test_shares_are_percentages(case):
     Y, top, weights = case
     for name, value in evaluate(Y, top, SHARES, weights=weights).items():
@@ -41,7 +40,6 @@ def test_shares_are_percentages(case):
 
 
 @given(cases())
-@settings(deadline=None)
 def test_topk_and_csr_are_judged_alike(case):
     """Once equal scores are ordered as sparse ones are ranked: by label id."""
     Y, top, weights = case
@@ -51,7 +49,6 @@ def test_topk_and_csr_are_judged_alike(case):
 
 
 @given(cases(), st.randoms(use_true_random=False))
-@settings(deadline=None)
 def test_order_of_rows_does_not_matter(case, random):
     Y, top, weights = case
     order = list(range(len(top)))
@@ -62,7 +59,6 @@ def test_order_of_rows_does_not_matter(case, random):
 
 
 @given(cases(), st.randoms(use_true_random=False))
-@settings(deadline=None)
 def test_a_topk_is_taken_in_the_order_it_comes_in(case, random):
     """Whatever its scores say: as if they fell from column to column. Pads between its labels do not count."""
     Y, top, weights = case
@@ -79,7 +75,6 @@ def test_a_topk_is_taken_in_the_order_it_comes_in(case, random):
 
 
 @given(cases(), st.randoms(use_true_random=False))
-@settings(deadline=None)
 def test_order_of_stored_scores_does_not_matter(case, random):
     Y, top, weights = case
     order = list(range(top.k))
@@ -91,7 +86,6 @@ def test_order_of_stored_scores_does_not_matter(case, random):
 
 
 @given(cases(min_labels=1))
-@settings(deadline=None)
 def test_perfect_prediction_is_100(case):
     Y, _, weights = case
     perfect = csr_array(Y.multiply(weights[None, :]))  # true labels only, the most valuable first
@@ -103,7 +97,6 @@ def test_perfect_prediction_is_100(case):
 
 
 @given(cases(min_labels=4))
-@settings(deadline=None)
 def test_equal_propensities_change_nothing_when_rows_have_k_labels(case):
     Y, top, _ = case
     report = evaluate(Y, top, SHARES, weights=np.ones(Y.shape[1]))
@@ -113,7 +106,6 @@ def test_equal_propensities_change_nothing_when_rows_have_k_labels(case):
 
 
 @given(cases(), st.data())
-@settings(deadline=None)
 def test_moving_a_right_label_up_never_hurts(case, data):
     Y, top, weights = case
     dense = Y.toarray()

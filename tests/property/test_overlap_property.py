@@ -36,7 +36,7 @@ def binary(placing):
     return C
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(worlds())
 def test_coverage_is_at_least_that_of_any_partition(world):
     """Theorem 3."""
@@ -53,7 +53,7 @@ def test_coverage_is_at_least_that_of_any_partition(world):
     assert round(ours) >= best
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(worlds())
 def test_the_linear_objective_is_the_best_there_is(world):
     """Theorem 2, against every choice of at most λ clusters; ties fall to the present place, weight, number."""
@@ -67,7 +67,7 @@ def test_the_linear_objective_is_the_best_there_is(world):
             np.testing.assert_array_equal(np.flatnonzero(C[label]), now.clusters[now.labels == label])
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(worlds(), st.integers(1, 3))
 def test_counts_are_those_of_the_product_in_the_promised_order(world, threads):
     Y, M, matches, now, copies = world
@@ -84,7 +84,7 @@ def test_counts_are_those_of_the_product_in_the_promised_order(world, threads):
         assert N[label, clusters[span]].tolist() == [N[label, k] for k in expected] == counts[span].tolist()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(worlds(), st.integers(0, 2))
 def test_limited_clusters_are_feasible_and_the_best(world, slack):
     Y, M, matches, now, copies = world
@@ -105,7 +105,7 @@ def test_limited_clusters_are_feasible_and_the_best(world, slack):
         assert (counts * C).sum() == best
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(worlds())
 def test_clusters_are_limited_by_themselves(world):
     """One and a half times the mean size of clusters if every label had all its copies: always feasible."""
@@ -118,7 +118,7 @@ def test_clusters_are_limited_by_themselves(world):
     assert (C.sum(axis=0) <= max(usual, now.sizes.max())).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(worlds(), st.integers(0, 100))
 def test_random_copies_lie_anywhere_but_at_home(world, seed):
     Y, M, matches, now, copies = world
@@ -130,7 +130,7 @@ def test_random_copies_lie_anywhere_but_at_home(world, seed):
     assert gap == 0
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 3))
 def test_prices_bound_what_they_miss(seed, copies):
     """The gap that the large method tells is true: the optimum lies between its answer and its bound."""

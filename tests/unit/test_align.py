@@ -102,7 +102,7 @@ def test_columns_of_one_name_become_one() -> None:
     assert out.Y.toarray().tolist() == [[0, 0, 0, 1], [0, 1, 0, 0], [0, 0, 0, 0], [0, 1, 0, 1]]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.sampled_from("abcdefgh"), min_size=1, unique=True),
     st.lists(st.sampled_from("abcdefgh"), min_size=1, unique=True),

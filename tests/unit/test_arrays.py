@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xtrellis import arrays
-from xtrellis.arrays.inputs import as_features, as_labels, as_rows
+from xtrellis.arrays.inputs import as_features, as_labels, as_row, as_rows
 from xtrellis.core.errors import InputError
 
 DENSE = np.array([[0, 1.5, 0, 2], [0, 0, 0, 0], [3, 0, 0, -4]])
@@ -38,6 +38,7 @@ FORMS = {
     "float16": lambda d: d.astype(np.float16),
     "longdouble": lambda d: d.astype(np.longdouble),
     "swapped": lambda d: d.astype(">f8"),
+    "np.matrix": lambda d: d.view(np.matrix),  # whose parts never lose a dimension
     **{f: (lambda d, f=f: sp.coo_array(d).asformat(f)) for f in ("csr", "csc", "coo", "lil", "dok", "bsr", "dia")},
     **{f"{f}_matrix": getattr(sp, f"{f}_matrix") for f in ("csr", "csc", "coo", "lil", "dok", "bsr", "dia")},
 }
@@ -55,6 +56,22 @@ def test_every_dtype(dtype):
     right(as_features(dense), dense)
     right(as_features(sp.csr_array(dense)), dense)
     right(as_labels(sp.csr_matrix(dense)), dense)
+
+
+@pytest.mark.parametrize("dtype", [">f4", ">f8", ">i2", ">i4", ">i8", ">u4", ">u8"])
+def test_numbers_of_the_other_byte_order(dtype):
+    dense = np.array([[0, 1, 3], [2, 0, 0]]).astype(dtype)
+    right(as_features(dense), dense)
+    right(as_labels(dense), dense != 0)
+    for kind in ("csr", "csc", "coo", "dia", "bsr"):
+        matrix = sp.coo_array(dense.astype(np.int64)).asformat(kind)
+        matrix.data = matrix.data.astype(dtype)
+        for name in ("indices", "indptr", "offsets"):
+            if hasattr(matrix, name):
+                setattr(matrix, name, getattr(matrix, name).astype(">i4"))
+        right(as_features(matrix), dense)
+        rows = as_rows(matrix, n_features=3)
+        right(sp.csr_array(as_features(sp.csr_array((rows.data, rows.indices, rows.indptr), shape=(2, 3)))), dense)
 
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])
@@ -180,7 +197,7 @@ def test_broken_csc_coo_and_bsr_are_refused():
         as_features(bsr)
     lil = sp.lil_array(DENSE)
     lil.rows[0][0] = 1000
-    with pytest.raises(InputError, match="not a valid csr matrix: index 1000"):
+    with pytest.raises(InputError, match="not a valid lil matrix: index 1000"):
         as_features(lil)
 
 
@@ -193,6 +210,30 @@ def test_features_must_be_finite(value, form):
         as_features(form(dense))
 
 
+@pytest.mark.parametrize("value", [1.1e18, -1.1e18, 1e38, -3.4e38])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, lambda d: sp.csr_array(d.astype(np.float32)), sp.coo_array])
+def test_features_that_would_overflow_in_a_models_sums(value, form):
+    """Data sets may hold them; models are never asked."""
+    dense = DENSE.copy()
+    dense[2, 3] = value
+    assert as_features(form(dense)).data.max() <= np.finfo(np.float32).max
+    for ask in (
+        lambda: as_rows(form(dense), n_features=4),
+        lambda: as_row(form(dense[2:]), n_features=4),
+        lambda: as_features(form(dense), largest=arrays.LARGEST_FEATURE),
+    ):
+        with pytest.raises(InputError, match=r"^[Xx] must lie within ±1e\+18, or sums .*; row [02], column 3 is"):
+            ask()
+
+
+@pytest.mark.parametrize("value", [9.9e17, -9.9e17])
+def test_large_features_that_fit(value):
+    dense = np.full((2, 3), value, np.float32)
+    with np.errstate(all="raise"):
+        for form in (sp.csr_array, np.asarray):  # the first takes the quick way or falls back, by the sum of squares
+            assert as_rows(form(dense), n_features=3).data.tolist() == [dense[0, 0]] * 6
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -1])
 def test_labels_must_be_there_or_not(value):
     dense = np.array([[0, 1.0], [1, value]])
@@ -203,7 +244,7 @@ def test_labels_must_be_there_or_not(value):
 @pytest.mark.parametrize(
     "wrong",
     [
-        None, 3, "text", b"bytes", {}, object(), [1, 2], [], [[1], [2, 3]], [["a"]], [[None]], [[1j]],
+        None, 3, "text", b"bytes", {}, object(), [1, 2], [], [[None]], [[1j]], [[10**400]],
         np.ones(3), np.ones((2, 2, 2)), np.array(3.0), np.array([["a"]]), np.array([[None]]), np.ones((2, 2), complex),
         np.array([["2020-01-01"]], "M8[D]"), sp.csr_array(np.ones((2, 2), complex)), sp.coo_array(np.ones(3)),
         np.ma.array([[1.0, 2.0]], mask=[[False, True]]), np.zeros(3, [("a", "f4")]),
@@ -214,6 +255,12 @@ def test_what_is_not_a_matrix_of_numbers(wrong):
     for door in (as_features, as_labels):
         with pytest.raises(InputError, match=r"^[XY] must "):
             door(wrong)
+
+
+def test_lists_that_are_no_matrix_of_features():
+    for wrong in ([[1], [2, 3]], [["a"]]):  # of labels they are lists: test_label_lists
+        with pytest.raises(InputError, match=r"^X must be a matrix of numbers"):
+            as_features(wrong)
 
 
 def test_too_many_columns():
@@ -251,7 +298,7 @@ def test_any_entries_in_any_order(n, d, entries, seed):
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_rows_pass_quickly_or_by_the_long_way_but_never_wrongly(seed):
     """Whatever is wrong with a csr built by hand: as_rows gives what as_features gives, or its error."""
     rng = np.random.default_rng(seed)

@@ -12,7 +12,8 @@ from xtrellis.core.checks import Check, choice, flag, integer, n_bytes, number, 
 from xtrellis.core.errors import ParameterError
 
 GOOD = [
-    (integer(), [0, -5, 2**62, np.int8(3), np.uint64(3)]),
+    (integer(), [0, -5, 2**31 - 1, -(2**62), np.int8(3), np.uint64(3)]),
+    (integer(at_most=2**63 - 1), [2**62, 2**63 - 1]),
     (integer(at_least=1, at_most=3), [1, 2, 3]),
     (integer(above=0, or_none=True), [1, None]),
     (number(), [0, 0.5, -1e300, np.float32(2), np.int64(3), Fraction(1, 3)]),
@@ -25,7 +26,8 @@ GOOD = [
     (Check(), [object(), None, 3]),
 ]
 BAD = [
-    (integer(), [1.0, "1", True, None, [1], np.array([1]), np.float64(1), 10**400, -(10**400), 10**5000, 1j]),
+    (integer(), [1.0, "1", True, None, [1], np.array([1]), np.float64(1), 10**400, -(10**400), 10**5000, 1j, 2**31]),
+    (integer(at_most=2**63 - 1), [2**63, np.uint64(2**63)]),
     (integer(at_least=1, at_most=3), [0, 4]),
     (integer(above=0, or_none=True), [0, False]),
     (number(), ["1", True, None, math.nan, math.inf, -math.inf, 10**400, 1j, np.array([1.0]), np.nan]),

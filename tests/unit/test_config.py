@@ -418,3 +418,13 @@ def test_files_that_parameters_name_are_found_in_parts_too():
     assert sorted(map(str, outer.named_files())) == ["a", "b", "c"]
     with pytest.raises(ParameterError, match="other must be the path of a file; got 3"):
         Filed(other=3)
+
+
+def test_a_parameter_that_is_new_has_its_old_value_in_what_was_stored_before():
+    class Grown(Configured):
+        size: int = param(integer(at_least=1), "how large", default=3)
+        scaled: bool = param(flag(), "whether it is scaled", default=True, before=False)
+
+    assert Grown(**Grown.params_from_json({"size": 5})) == Grown(size=5, scaled=False)
+    assert Grown(**Grown.params_from_json({"size": 5, "scaled": True})) == Grown(size=5)
+    assert Grown().scaled is True

@@ -49,4 +49,4 @@ def test_what_it_refuses(data):
     with pytest.raises(ValueError, match="needs features"):
         xt.entangle(xt.Dataset(None, data.Y, texts=["a"] * 200), mode="easy")
     with pytest.raises(ValueError, match="an entry for each of 64 labels"):
-        xt.fuse(data, np.zeros(3))
+        xt.fuse(data, np.zeros(3, int))

@@ -46,7 +46,10 @@ def test_data_errors_name_the_place(place, text):
 
 def test_missing_extras_say_what_to_install():
     error = MissingExtraError("pyarrow", "columnar", "reading Parquet")
-    assert str(error) == "reading Parquet needs pyarrow; install it with: pip install 'xtrellis[columnar]'"
+    assert str(error) == (
+        "reading Parquet needs pyarrow; install it with: pip install 'xtrellis[columnar]' "
+        "(in a checkout: pip install -e '.[columnar]')"
+    )
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import xtrellis as xt
 from xtrellis.arrays.inputs import as_features
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     arrays(np.float32, st.tuples(st.just(5), st.integers(0, 4)), elements=st.floats(-1e3, 1e3, width=32)),
     arrays(np.float64, st.tuples(st.just(5), st.integers(1, 4)), elements=st.sampled_from([0.0, -2.0, 0.5])),

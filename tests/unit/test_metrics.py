@@ -166,6 +166,38 @@ def test_labels_of_other_integer_types_do_not_wrap():
         evaluate(Y, TopK(scores, scores, 4))
 
 
+@pytest.mark.parametrize("kind", ["csr", "csc", "bsr", "coo", "dia", "lil", "dok"])
+def test_scores_of_every_kind(kind):
+    scores = np.array([[0.9, 0, 0.5], [0, 0.2, 0.1]])
+    expected = evaluate(np.eye(2, 3), csr_array(scores), ["P@1", "nDCG@2"])
+    assert dict(evaluate(np.eye(2, 3), coo_array(scores).asformat(kind), ["P@1", "nDCG@2"])) == dict(expected)
+    for dtype in (">f4", ">f8", ">i4", "f2"):
+        matrix = csr_array(scores)
+        matrix.data = (matrix.data * 10).astype(dtype)
+        assert evaluate(np.eye(2, 3), matrix, ["P@1"])["P@1"] == expected["P@1"]
+
+
+def test_what_is_no_prediction_no_pair_and_no_metric():
+    Y = np.eye(2, 3)
+    with pytest.raises(InputError, match=r"predictions must have two dimensions; got shape \(3,\)"):
+        evaluate(Y, coo_array(np.ones(3)))
+    with pytest.raises(InputError, match="scores that are real numbers"):
+        evaluate(Y, TopK(np.zeros((2, 1), np.int32), np.array([["a"], ["b"]]), 3))
+    with pytest.raises(InputError, match="labels and scores must be NumPy arrays; got list and list"):
+        TopK([[0]], [[1.0]], 3)
+    for drop in ([[1], [2, 3]], [[0, 1], None], "ab", [None]):
+        with pytest.raises(InputError, match="drop must be"):
+            evaluate(Y, csr_array(Y), drop=drop)
+    for metrics in (5, None, object(), [None], [["P@1"]]):
+        with pytest.raises(ParameterError, match=r"metrics must be a list of names|a metric is a name"):
+            evaluate(Y, csr_array(Y), metrics)
+
+
+def test_a_label_outside_is_not_put_into_a_matrix():
+    with pytest.raises(InputError, match="label 3 is outside the 3 labels"):
+        TopK(np.array([[0, 3]], np.int32), np.ones((1, 2), np.float32), 3).to_csr()
+
+
 def test_same_label_at_a_row_border_is_no_repeat():
     S = csr_array((np.ones(3), np.array([2, 2, 2]), np.array([0, 1, 2, 3])), shape=(3, 4))
     assert evaluate(Y, S, ["P@1"])["P@1"] == pytest.approx(100 / 3)

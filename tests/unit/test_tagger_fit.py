@@ -331,7 +331,7 @@ def test_a_refit_that_fails_changes_nothing(where: str, monkeypatch: pytest.Monk
 
     target = {"vectorizer": (xt.Vectorizer, "fit_transform"), "model": (xt.LinearTree, "_train")}
     monkeypatch.setattr(*target.get(where, (xt.LinearTree, "_estimate")), fail)
-    with pytest.raises(MemoryError):
+    with pytest.raises((MemoryError, xt.InputError)):  # a model says what it lacked memory for
         tagger.estimate(*OTHERS) if where == "estimate" else tagger.fit(*OTHERS)
     monkeypatch.undo()
     assert answers(tagger) == before

@@ -1,5 +1,6 @@
-"""The check that lets a well-formed matrix pass without further questions."""
+"""The check that lets a well-formed matrix pass without further questions; rows of unit length."""
 
-from ..arrays import Array, Float32, Int32
+from ..arrays import Array, Float32, Int32, Int64
 
-def plain(offsets: Array, ids: Int32, values: Float32, columns: int) -> bool: ...
+def plain(offsets: Array, ids: Int32, values: Float32, columns: int, largest: float) -> int: ...
+def unit(offsets: Int64, values: Float32, out: Float32) -> bool: ...

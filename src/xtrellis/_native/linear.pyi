@@ -10,8 +10,8 @@ def variants() -> int:  # of the solver that this machine runs: 0 (plain), 1 (AV
     ...
 def train(
     x_offsets: Int64, x_ids: Int32, x_values: Float32, columns: int, rows: Int32, positive_offsets: Int64,
-    positives: Int32, *, first: int, count: int, bias: float, loss: int, cost_positive: float, cost_negative: float,
-    tolerance: float, epochs: int, threshold: float, max_weights: int, key: int, variant: int = 2,
+    positives: Int32, row_weights: Float32, *, first: int, count: int, bias: float, loss: int, cost_positive: float,
+    cost_negative: float, tolerance: float, epochs: int, threshold: float, max_weights: int, key: int, variant: int = 2,
 ) -> tuple[Int32, UInt32, UInt8, Float32, Float32, Int32, UInt8]: ...
 def train_each(
     x_offsets: Int64, x_ids: Int32, x_values: Float32, columns: int, row_offsets: Int64, rows: Int32, positive: UInt8,

@@ -1,6 +1,6 @@
 """Packing weights, and finding labels in a packed model."""
 
-from ..arrays import Array, Float32, Int32, Int64, UInt8, UInt32
+from ..arrays import Array, Float32, Float64, Int32, Int64, UInt8, UInt32
 
 class Packed:
     def __init__(
@@ -28,6 +28,7 @@ def given(
 def pack(
     features: Int32, starts: UInt32, children: UInt8, weights: Float32, *, storage: int, bits: int,
 ) -> tuple[UInt32, UInt8, float]: ...
+def look_up(packed: Packed, block: int, features: Int32) -> tuple[Int64, Int64, Float64]: ...
 def unpack(packed: Packed, block: int) -> tuple[Int32, UInt32, UInt8, Float32]: ...
 def reach(
     level: Packed, first_node: int, x_offsets: Int64, x_ids: Int32, x_values: Float32, columns: int, first: int,

@@ -16,14 +16,21 @@ from .csr import (
     unit_values,
 )
 from .features import concatenate_features
-from .inputs import as_features, as_labels, as_pairs, as_row, as_rows, check_structure
-from .strings import StringTable, as_texts
+from .inputs import LARGEST_FEATURE, as_features, as_labels, as_pairs, as_row, as_rows
+from .label_lists import as_matrix
+from .limits import UNFOLDED_TIMES, unfolds_too_far
+from .numbers import as_integers, as_numbers, as_plain
+from .saved import SavedMatrix, read_saved
+from .strings import StringTable, as_texts, is_list
+from .structure import CsrParts, csr_parts, parts_of
 from .topk import TopK
 from .types import Array, Csr, Float32, Float64, Int32, Int64, UInt8, UInt32, UInt64
 
 __all__ = [
-    "MAX_ID", "Array", "Csr", "Float32", "Float64", "Int32", "Int64", "Rows", "StringTable", "TopK", "UInt8", "UInt32",
-    "UInt64", "as_features", "as_labels", "as_pairs", "as_row", "as_rows", "as_texts", "assemble", "check_structure",
-    "concatenate_features", "for_scipy", "join_parts", "n_bytes_of", "ranges", "row_numbers", "spans_of_work",
-    "take_rows", "transpose", "unit_rows", "unit_values",
+    "LARGEST_FEATURE", "MAX_ID", "UNFOLDED_TIMES", "Array", "Csr", "CsrParts", "Float32", "Float64", "Int32", "Int64",
+    "Rows", "SavedMatrix", "StringTable", "TopK", "UInt8", "UInt32", "UInt64", "as_features", "as_integers",
+    "as_labels", "as_matrix", "as_numbers", "as_pairs", "as_plain", "as_row", "as_rows", "as_texts", "assemble",
+    "concatenate_features", "csr_parts", "for_scipy", "is_list", "join_parts", "n_bytes_of", "parts_of",
+    "ranges", "read_saved", "row_numbers", "spans_of_work", "take_rows", "transpose", "unfolds_too_far",
+    "unit_rows", "unit_values",
 ]  # fmt: skip

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._native import arrays as native
+from ..core import InputError, size_text
+from .limits import unfolds_too_far
 from .types import Csr, Float32, Int32, Int64
 
 MAX_ID = 2**31 - 1  # label and feature ids fit int32 (-1 pads predictions); offsets are int64
@@ -76,24 +79,31 @@ def join_parts(parts: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
 
 def transpose(matrix: Csr) -> Csr:
     """A csr of the transpose."""
+    if unfolds_too_far(n_bytes_of(matrix), 8 * int(matrix.shape[1])):
+        raise InputError(
+            f"{matrix.nnz} entries in {matrix.shape[1]} columns: the offsets of the columns alone would take "
+            f"{size_text(8 * matrix.shape[1])}; leave out labels that no row has"
+        )
     turned = matrix.tocsc()
     ids, offsets = turned.indices.astype(np.int32, copy=False), turned.indptr.astype(np.int64, copy=False)
     return assemble(turned.data, ids, offsets, (matrix.shape[1], matrix.shape[0]))
 
 
 def unit_rows(matrix: Csr) -> Csr:
-    """Every row at length 1; rows of zeros stay."""
-    return assemble(unit_values(matrix), matrix.indices, matrix.indptr, matrix.shape)
+    """Every row at length 1; rows of zeros stay, and so do those that are of unit length already, to the bit."""
+    values = unit_values(matrix)
+    return matrix if values is matrix.data else assemble(values, matrix.indices, matrix.indptr, matrix.shape)
+
+
+def at_unit_length(rows: Rows) -> Rows:
+    """The same of rows to predict for."""
+    return Rows(unit_values(rows), rows.indices, rows.indptr, rows.shape)
 
 
 def unit_values(matrix: Csr | Rows) -> Float32:
-    """The values of a matrix whose rows have length 1; rows of zeros stay."""
-    counts = np.diff(matrix.indptr)
-    # In float64: squares of large float32 values overflow.
-    squares = np.add.reduceat(np.append(matrix.data.astype(np.float64) ** 2, 0), matrix.indptr[:-1]) * (counts > 0)
-    scale = np.divide(1, np.sqrt(squares), out=np.zeros(len(counts)), where=squares > 0)
-    values: Float32 = (matrix.data * np.repeat(scale, counts)).astype(np.float32)
-    return values
+    """The values of a matrix whose rows have length 1: its own, if they had."""
+    values = np.empty(len(matrix.data), np.float32)
+    return values if native.unit(matrix.indptr, matrix.data, values) else matrix.data
 
 
 def n_bytes_of(*matrices: Csr | None) -> int:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
-from ..core import InputError
+from ..core import InputError, flag, shown
 from .csr import MAX_ID, for_scipy, unit_rows
 from .inputs import as_features
+from .numbers import as_numbers
 from .types import Csr
 
 
@@ -20,6 +21,7 @@ def concatenate_features(*blocks: Any, unit: bool = True, weights: Sequence[floa
     With `unit` every row of every block is scaled to length 1 (rows of zeros stay); then blocks are multiplied by their
     `weights`. A dense block costs 8 bytes a value. Every model takes the result like any other features.
     """
+    flag()("unit", unit)
     if not blocks:
         raise InputError("concatenate_features needs at least one matrix")
     checked = [as_features(block, name=f"block {i}") for i, block in enumerate(blocks)]
@@ -32,10 +34,13 @@ def concatenate_features(*blocks: Any, unit: bool = True, weights: Sequence[floa
         checked = [unit_rows(block) for block in checked]
     parts = [for_scipy(block) for block in checked]
     if weights is not None:
-        if len(weights) != len(parts) or not np.isfinite(weights).all():
-            raise InputError(f"weights must be one number for each of {len(parts)} blocks; got {weights}")
+        what = f"one finite number for each of {len(parts)} blocks"
+        factors = as_numbers(weights, "weights", what)
+        if factors.shape != (len(parts),) or not np.isfinite(factors).all():
+            raise InputError(f"weights must be {what}; got {shown(weights)}")
         parts = [
-            block if weight == 1 else block * np.float32(weight) for block, weight in zip(parts, weights, strict=True)
+            block if weight == 1 else block * np.float32(weight)
+            for block, weight in zip(parts, factors.tolist(), strict=True)
         ]
     joined = sp.hstack(parts, format="csr", dtype=np.float32)
     return for_scipy(as_features(joined))

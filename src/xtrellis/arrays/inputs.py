@@ -9,52 +9,78 @@ import scipy.sparse as sp
 
 from .._native import arrays as native
 from ..core import InputError
-from .csr import MAX_ID, Rows, assemble
+from .csr import MAX_ID, Rows, assemble, at_unit_length, unit_rows
+from .label_lists import as_matrix
+from .strings import StringTable
+from .structure import CsrParts, csr_parts, native_numbers
 from .types import Csr
 
+# Models add up products and squares of features in float32, which ends at 3.4e38. Up to this bound the squares of 300
+# features still fit. Beyond, sums become infinite and their differences NaN; some models learn nothing from 1e19 on.
+LARGEST_FEATURE = 1e18
+UNIT = 2  # what the kernel says of rows that are of unit length already
 
-def as_features(X: Any, *, n_features: int | None = None, name: str = "X") -> Csr:
-    """A sparse matrix or dense array of features as csr float32, int32 indices, int64 offsets, sorted, finite."""
+
+def as_features(X: Any, *, n_features: int | None = None, name: str = "X", largest: float | None = None) -> Csr:
+    """A sparse matrix or dense array of features as csr float32, int32 indices, int64 offsets, sorted, finite.
+
+    What goes into a model is not larger than `largest=LARGEST_FEATURE`; data sets may hold any float32.
+    """
     out = _as_csr(X, name)
     if n_features is not None and out.shape[1] != n_features:
         raise InputError(f"{name} has {out.shape[1]} features; the model was trained with {n_features}")
     _refuse(out, ~np.isfinite(out.data), name, "must be finite in float32")
+    if largest is not None:
+        wrong = (out.data > largest) | (out.data < -largest)
+        _refuse(out, wrong, name, f"must lie within ±{largest:g}, or sums of features overflow: scale it")
     return out
 
 
-def as_rows(X: Any, *, n_features: int) -> Rows:
-    """`as_features` for prediction: what is well formed already passes in a few microseconds."""
+def as_rows(X: Any, *, n_features: int, unit: bool = False) -> Rows:
+    """`as_features` for prediction: what is well formed already passes in a few microseconds. `unit`: at length 1."""
     if getattr(X, "format", "") == "csr":
-        shape, indptr, indices, data = X.shape, X.indptr, X.indices, X.data
-        if len(shape) == 2 and shape[1] == n_features and len(indptr) == shape[0] + 1:
-            try:
-                well_formed = native.plain(indptr, indices, data, n_features)
-            except TypeError:  # other dtypes, or arrays that are not in one piece
-                well_formed = False
-            if well_formed:
-                nnz = int(indptr[-1])
-                if len(data) != nnz or len(indices) != nnz:  # a csr may hold more than it uses
-                    indices, data = indices[:nnz], data[:nnz]
-                return Rows(data, indices, indptr if indptr.dtype == np.int64 else indptr.astype(np.int64), shape)
-    checked = as_features(X, n_features=n_features)
-    return Rows(checked.data, checked.indices, checked.indptr, checked.shape)
+        try:
+            shape, indptr, indices, data = X.shape, X.indptr, X.indices, X.data
+            if len(shape) == 2 and shape[1] == n_features and len(indptr) == shape[0] + 1:
+                plain = native.plain(indptr, indices, data, n_features, LARGEST_FEATURE)
+                if plain:
+                    nnz = int(indptr[-1])
+                    if len(data) != nnz or len(indices) != nnz:  # a csr may hold more than it uses
+                        indices, data = indices[:nnz], data[:nnz]
+                    rows = Rows(data, indices, indptr if indptr.dtype == np.int64 else indptr.astype(np.int64), shape)
+                    return at_unit_length(rows) if unit and plain != UNIT else rows
+        except (AttributeError, TypeError):  # other dtypes, arrays that are not in one piece, or no arrays at all
+            pass
+    checked = as_features(X, n_features=n_features, largest=LARGEST_FEATURE)
+    rows = Rows(checked.data, checked.indices, checked.indptr, checked.shape)
+    return at_unit_length(rows) if unit else rows
 
 
-def as_row(x: Any, *, n_features: int | None) -> Csr:
+def as_row(x: Any, *, n_features: int | None, unit: bool = False) -> Csr:
     """One row, however it comes: 1×d or of one dimension, sparse or dense; None: of any number of features."""
     if isinstance(x, (list, tuple)) and not any(isinstance(entry, (list, tuple, np.ndarray)) for entry in x):
         x = [x]
-    if (sp.issparse(x) or isinstance(x, np.ndarray)) and x.ndim == 1:
+    if sp.issparse(x) and len(x.shape) == 1:
+        x = csr_parts(x, "x").to_scipy()
+    elif isinstance(x, np.ndarray) and x.ndim == 1:
         x = x.reshape(1, -1)
-    row = as_features(x, n_features=n_features, name="x")
+    row = as_features(x, n_features=n_features, name="x", largest=LARGEST_FEATURE)
     if row.shape[0] != 1:
         raise InputError(f"x must be one row; got {row.shape[0]}")
-    return row
+    return unit_rows(row) if unit else row
 
 
-def as_labels(Y: Any, *, n_rows: int | None = None, n_labels: int | None = None, name: str = "Y") -> Csr:
-    """A sparse or dense 0/1 matrix of labels as csr float32 of ones; explicit zeros are not labels."""
-    out = _as_csr(Y, name)
+def as_labels(
+    Y: Any,
+    *,
+    n_rows: int | None = None,
+    n_labels: int | None = None,
+    name: str = "Y",
+    names: StringTable | None = None,
+) -> Csr:
+    """Labels as csr float32 of ones: of a sparse or dense 0/1 matrix (explicit zeros are not labels), or of lists of
+    ids; of lists of names, if `names` says what numbers they have."""
+    out = _as_csr(as_matrix(Y, name, n_labels if names is None else len(names), names), name)
     if n_rows is not None and out.shape[0] != n_rows:
         raise InputError(f"{name} has {out.shape[0]} rows; X has {n_rows}")
     if n_labels is not None and out.shape[1] != n_labels:
@@ -82,10 +108,15 @@ def _as_csr(matrix: Any, name: str) -> Csr:
     if isinstance(matrix, (list, tuple)):
         try:
             matrix = np.asarray(matrix, np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise InputError(f"{name} must be a matrix of numbers; got a list that is not one ({error})") from None
-    sparse = bool(sp.issparse(matrix))
-    if not sparse and (not isinstance(matrix, np.ndarray) or isinstance(matrix, np.ma.MaskedArray)):
+    if hasattr(matrix, "columns") and hasattr(matrix, "to_numpy"):
+        matrix = _from_table(matrix, name)
+    if sp.issparse(matrix):
+        if len(matrix.shape) != 2:
+            raise InputError(f"{name} must have two dimensions; got shape {matrix.shape}")
+        return _canonical(csr_parts(matrix, name))
+    if not isinstance(matrix, np.ndarray) or isinstance(matrix, np.ma.MaskedArray):
         raise InputError(f"{name} must be a scipy sparse matrix or a NumPy array; got {type(matrix).__name__}")
     if matrix.ndim != 2:
         raise InputError(f"{name} must have two dimensions; got shape {matrix.shape}")
@@ -93,58 +124,28 @@ def _as_csr(matrix: Any, name: str) -> Csr:
         raise InputError(f"{name} must hold real numbers; got dtype {matrix.dtype}")
     if max(matrix.shape) > MAX_ID:
         raise InputError(f"{name} must have at most {MAX_ID} rows and columns; got shape {matrix.shape}")
-    if not sparse:
-        if matrix.dtype.kind == "f" and matrix.dtype not in (np.float32, np.float64):  # scipy lacks half and swapped
-            matrix = matrix.astype(np.float64)
-        return _canonical(_from_dense(matrix))
-    if matrix.format != "csr":
-        _check_before_conversion(matrix, name)
-        matrix = sp.csr_array(matrix)
-    check_structure(matrix, matrix.shape, name)
-    return _canonical(matrix)
+    return _canonical(_from_dense(native_numbers(np.asarray(matrix))))  # np.matrix never drops a dimension
 
 
-def _from_dense(matrix: Any) -> Csr:
+def _from_table(frame: Any, name: str) -> Any:
+    """A DataFrame, whoever made it, whose columns are numbers."""
+    values = frame.to_numpy()
+    if getattr(values, "dtype", np.dtype(object)).kind not in "fiub":
+        columns = list(frame.columns)
+        wrong = next((c for c in columns if np.asarray(frame[c]).dtype.kind not in "fiub"), columns[0])
+        raise InputError(f"{name} must hold real numbers; column {wrong!r:.80} of the DataFrame does not: leave it out")
+    return values
+
+
+def _from_dense(matrix: Any) -> CsrParts:
     """SciPy's way lists the coordinates of all values as int64, twice the memory of the result."""
     n, width = matrix.shape
     there = matrix != 0
     columns = np.broadcast_to(np.arange(width, dtype=np.int32), matrix.shape)
     indptr = np.concatenate([[0], np.cumsum(there.sum(axis=1))]).astype(np.int64)
     if indptr[-1] == n * width:  # masks are slow, and vectors seldom hold a 0
-        return assemble(np.ascontiguousarray(matrix).reshape(-1), columns.reshape(-1), indptr, matrix.shape)
-    return assemble(matrix[there], columns[there], indptr, matrix.shape)
-
-
-def _check_before_conversion(matrix: Any, name: str) -> None:
-    """SciPy converts these without looking: a wrong index would write outside its buffers."""
-    if matrix.format == "csc":
-        check_structure(matrix, matrix.shape[::-1], name)
-    elif matrix.format == "coo":
-        for indices, limit in zip((matrix.row, matrix.col), matrix.shape, strict=True):
-            if len(indices) != len(matrix.data) or (len(indices) and (indices.min() < 0 or indices.max() >= limit)):
-                raise InputError(f"{name} is not a valid coo matrix: its indices do not fit its shape {matrix.shape}")
-    elif matrix.format == "bsr":
-        try:
-            matrix.check_format(full_check=True)
-        except ValueError as error:
-            raise InputError(f"{name} is not a valid bsr matrix: {error}") from None
-
-
-def check_structure(matrix: Any, shape: tuple[int, int], name: str) -> None:
-    """A matrix built by hand may point outside itself; kernels must never see one that does."""
-    kind = f"{name} is not a valid {matrix.format} matrix"
-    indptr, indices, data = matrix.indptr, matrix.indices, matrix.data
-    if any(a.ndim != 1 for a in (indptr, indices, data)) or any(a.dtype.kind not in "iu" for a in (indptr, indices)):
-        raise InputError(f"{kind}: its offsets and indices must be integers, and all its arrays of one dimension")
-    # Compared, not subtracted: differences wrap around for unsigned and for extreme offsets.
-    if len(indptr) != shape[0] + 1 or indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
-        raise InputError(f"{kind}: its offsets do not rise from 0")
-    if indptr[-1] > min(len(indices), len(data)):
-        raise InputError(f"{kind}: its offsets point past its {min(len(indices), len(data))} entries")
-    used = indices[: int(indptr[-1])]
-    if len(used) and (used.min() < 0 or used.max() >= shape[1]):
-        bad = int(used.min() if used.min() < 0 else used.max())
-        raise InputError(f"{kind}: index {bad} is outside 0…{shape[1] - 1}")
+        return CsrParts(np.ascontiguousarray(matrix).reshape(-1), columns.reshape(-1), indptr, (n, width))
+    return CsrParts(matrix[there], columns[there], indptr, (n, width))
 
 
 def _refuse(matrix: Csr, wrong: Any, name: str, requirement: str) -> None:
@@ -154,18 +155,17 @@ def _refuse(matrix: Csr, wrong: Any, name: str, requirement: str) -> None:
         raise InputError(f"{name} {requirement}; row {row}, column {matrix.indices[bad]} is {matrix.data[bad]}")
 
 
-def _canonical(matrix: Any) -> Csr:
+def _canonical(matrix: CsrParts) -> Csr:
     """Sorted, without duplicates, contiguous; copies only what must change and never touches the caller's arrays."""
-    nnz = int(matrix.indptr[-1])
-    data, indices, indptr = matrix.data[:nnz], matrix.indices[:nnz], matrix.indptr
+    data, indices, indptr, shape = matrix
     if not _sorted_unique(indices, indptr):
         # Summed in float64: the matrix's own type may be int8, where 100 + 100 is -56.
-        summed = sp.csr_array((data.astype(np.float64), indices, indptr), shape=matrix.shape, copy=True)
+        summed = sp.csr_array((data.astype(np.float64), indices, indptr), shape=shape, copy=True)
         summed.sum_duplicates()
         data, indices, indptr = summed.data, summed.indices, summed.indptr
     with np.errstate(over="ignore"):  # what is too large for float32 becomes inf, and is refused by name above
         data = np.ascontiguousarray(data, np.float32)
-    return assemble(data, np.ascontiguousarray(indices, np.int32), np.ascontiguousarray(indptr, np.int64), matrix.shape)
+    return assemble(data, np.ascontiguousarray(indices, np.int32), np.ascontiguousarray(indptr, np.int64), shape)
 
 
 def _sorted_unique(indices: Any, indptr: Any) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, overload
 
 import numpy as np
+from scipy.sparse import issparse
 
 from ..core import InputError, StoreError
 from .types import Array, Int64, UInt8
@@ -25,6 +26,8 @@ class StringTable(Sequence[str]):
             return strings
         if isinstance(strings, str):
             raise InputError(f"a list of strings is needed; got the single string {strings!r:.80}")
+        if not is_list(strings):
+            raise InputError(f"a list of strings is needed; got {type(strings).__name__}")
         try:
             encoded = [s.encode("utf-8", "surrogatepass") for s in strings]
         except (AttributeError, TypeError):
@@ -90,12 +93,19 @@ class StringTable(Sequence[str]):
         return f"StringTable([{shown}{', …' if len(self) > 3 else ''}], n={len(self)})"
 
 
+def is_list(things: Any) -> bool:
+    """True of what can be gone through one by one; a matrix, whose rows SciPy takes on trust, is no list."""
+    if isinstance(things, (str, bytes, bytearray)) or not isinstance(things, Iterable):
+        return False
+    return not issparse(things) and getattr(things, "ndim", 1) == 1
+
+
 def as_texts(texts: Any, *, n_rows: int | None = None, name: str = "texts") -> Sequence[str]:
     """Texts as they were given, or listed; says which one is not a string, and if there is not one for each row."""
     if isinstance(texts, (str, bytes)):
         raise InputError(f"{name} must be a list of strings; got one {type(texts).__name__}: put it in a list")
     if not isinstance(texts, (list, tuple, StringTable)):
-        if not isinstance(texts, Iterable):
+        if not is_list(texts):
             raise InputError(f"{name} must be a list of strings; got {type(texts).__name__}")
         texts = list(texts)
     if not isinstance(texts, StringTable) and not set(map(type, texts)) <= {str}:

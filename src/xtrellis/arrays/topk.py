@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from ..core import InputError, integer
+from .csr import MAX_ID, for_scipy
+from .inputs import as_features
+from .structure import csr_parts
 from .types import Array, Csr, Float32, Int32
+
+_INT32, _FLOAT32 = np.dtype(np.int32), np.dtype(np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +31,38 @@ class TopK:
     n_labels: int
 
     def __post_init__(self) -> None:
-        if self.labels.shape != self.scores.shape or self.labels.ndim != 2:
-            raise InputError(f"labels {self.labels.shape} and scores {self.scores.shape} must be n×k and alike")
+        labels: Any = self.labels
+        scores: Any = self.scores
+        n_labels: Any = self.n_labels
+        # What models make passes at once: a single query notices microseconds.
+        if (
+            type(labels) is type(scores) is np.ndarray
+            and labels.dtype is _INT32
+            and scores.dtype is _FLOAT32
+            and type(n_labels) is int
+            and 0 <= n_labels <= MAX_ID
+            and labels.shape == scores.shape
+            and labels.ndim == 2
+        ):
+            return
+        labels, scores = self._plain()
+        if labels.shape != scores.shape or labels.ndim != 2:
+            raise InputError(f"labels {labels.shape} and scores {scores.shape} must be n×k and alike")
+        if labels.dtype.kind not in "iu" or scores.dtype.kind not in "fiub":
+            raise InputError(
+                f"a TopK has integer labels and scores that are real numbers; got {labels.dtype} and {scores.dtype}"
+            )
+        integer(at_least=0)("n_labels", n_labels)
+
+    def _plain(self) -> tuple[Array, Array]:
+        """Arrays of other classes as plain ones: `np.matrix` would keep two dimensions whatever is done to it."""
+        values: Any
+        for name, values in (("labels", self.labels), ("scores", self.scores)):
+            if not isinstance(values, np.ndarray) or isinstance(values, np.ma.MaskedArray):
+                kinds = f"{type(self.labels).__name__} and {type(self.scores).__name__}"
+                raise InputError(f"labels and scores must be NumPy arrays; got {kinds}")
+            object.__setattr__(self, name, np.asarray(values))
+        return self.labels, self.scores
 
     @property
     def k(self) -> int:
@@ -51,6 +87,8 @@ class TopK:
     def to_csr(self) -> Csr:
         """Scores as a sparse n × n_labels array; indices sorted within each row."""
         kept = self.labels >= 0
+        if kept.any() and self.labels.max() >= self.n_labels:
+            raise InputError(f"label {self.labels.max()} is outside the {self.n_labels} labels")
         indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int64)
         out = csr_array(
             (self.scores[kept], self.labels[kept].astype(np.int64), indptr), shape=(len(self), self.n_labels)
@@ -62,7 +100,7 @@ class TopK:
     def from_csr(cls, scores: Csr, k: int) -> TopK:
         """The k best of each row of a sparse score matrix (stored entries only: an explicit 0 is a prediction)."""
         _check_k(k)
-        scores = csr_array(scores)
+        scores = csr_parts(scores, "scores").to_scipy() if issparse(scores) else for_scipy(as_features(scores))
         if not scores.has_canonical_format:  # a label must not be predicted twice
             scores = scores.copy()
             scores.sum_duplicates()

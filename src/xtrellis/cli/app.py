@@ -1,12 +1,13 @@
 """The `xtrellis` program: its commands, and what becomes of errors.
 
-Exit codes: 0 done; 2 a user's mistake, told in one line; 130 Ctrl-C; 141 the reader of our output went away;
-1 anything else, which is a bug or a machine out of memory. `--debug` lets the traceback through.
+Exit codes: 0 done; 2 a user's mistake, told in one line; 130 Ctrl-C; 143 SIGTERM; 141 the reader of our output went
+away; 1 anything else, which is a bug or a machine out of memory. `--debug` lets the traceback through.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +17,8 @@ import typer
 
 from .. import __version__
 from ..core import XtrellisError
-from . import interrupt
+from . import interrupt, show
+from .compare import compare
 from .demo import demo
 from .evaluate import evaluate
 from .experiment import experiment
@@ -30,12 +32,11 @@ app = typer.Typer(
     name="xtrellis",
     help="Extreme multi-label classification: the few right labels among thousands to millions.",
     epilog="Start with `xtrellis demo`, then `xtrellis train DATA --to MODEL`.",
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, train, predict, evaluate, tag, inspect, import_pecos, experiment):
+for command in (demo, train, predict, evaluate, compare, tag, inspect, import_pecos, experiment):
     app.command()(command)
 
 # click's class for a wrong command line, wherever this version of typer keeps its click
@@ -70,11 +71,11 @@ def root(
 def run(args: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code; nothing is raised except under `--debug`."""
     debugging = Debugging()
+    show.log = None
+    given = list(sys.argv[1:] if args is None else args)
     with interrupt.watch() as watcher:
         try:
-            code = typer.main.get_command(app).main(
-                None if args is None else list(args), prog_name="xtrellis", standalone_mode=False, obj=debugging
-            )
+            code = typer.main.get_command(app).main(given, prog_name="xtrellis", standalone_mode=False, obj=debugging)
             sys.stdout.flush()
         except KeyboardInterrupt:
             code = interrupt.EXIT_CODE
@@ -85,9 +86,10 @@ def run(args: Sequence[str] | None = None) -> int:
         except Exception as error:
             if debugging.debug:
                 raise
-            code, line = _judge(error)
-            sys.stderr.write(f"error: {line}\n")
-        if code == interrupt.EXIT_CODE:
+            code, line = _judge(error, next((word for word in given if not word.startswith("-")), ""))
+            show.error(line)
+        if code == interrupt.EXIT_CODE:  # typer's answer to KeyboardInterrupt as well, whatever signal it was
+            code = watcher.exit_code
             watcher.say()
         if code == 141:  # whatever is still buffered has no reader: spare the interpreter the attempt
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -102,16 +104,42 @@ def main() -> NoReturn:
     sys.exit(run())
 
 
-def _judge(error: Exception) -> tuple[int, str]:
+# What the library calls by the names of its parameters, as it is typed here.
+_TYPED = (
+    (r"\b(with|give) (another )?(text_column|label_column)\b(?!=)", r"\1 \2--read \3=NAME"),
+    (r"\b(with|give) (another )?label_separator\b(?!=)", r"\1 \2--read 'label_separator=…'"),
+    (r"\bgive index_base=0 or index_base=1\b", "give --read index_base=0 or --read index_base=1"),
+    (r"\bwith part='(\w+)'", r"with --read part=\1"),
+    (r"\bgive format, one of\b", "give --format, one of"),
+)
+_NOT_UTF8 = re.compile(r"expected UTF-8 text; byte .* is not$")
+_IF_NOT_UTF8 = {  # what can be done about it, by command
+    **dict.fromkeys(("predict", "tag"), "--encoding latin-1 reads it as such, --skip-bad-rows goes on without it"),
+    "": "if it is Latin-1: iconv -f latin1 -t utf-8 FILE > NEW",
+}
+
+
+def as_typed(message: str, command: str = "") -> str:
+    """A message of the library with the options of the command line in it."""
+    for pattern, typed in _TYPED:
+        message = re.sub(pattern, typed, message)
+    if command == "predict":
+        message = message.replace("give --format, one of ", "give --format, one of lines (every line is a text), ")
+    if _NOT_UTF8.search(message):
+        message += f" ({_IF_NOT_UTF8.get(command, _IF_NOT_UTF8[''])})"
+    return message
+
+
+def _judge(error: Exception, command: str) -> tuple[int, str]:
     """The exit code and the one line for an error."""
     if isinstance(error, _UsageError):
         context = getattr(error, "ctx", None)
         message = " ".join(error.format_message().split()).rstrip(".")
         return 2, message + (f"; see {context.command_path} --help" if context else "")
     if isinstance(error, XtrellisError):
-        return 2, " ".join(str(error).split("\n"))
+        return 2, as_typed(" ".join(str(error).split("\n")), command)
     if isinstance(error, OSError) and error.strerror:
-        place = f"{error.filename}: " if error.filename else ""
+        place = f"{error.filename!s:.600}: " if error.filename else ""
         return 2, f"{place}{error.strerror[0].lower()}{error.strerror[1:]}"
     if isinstance(error, MemoryError):
         return 1, f"not enough memory ({error})" if str(error) else "not enough memory"

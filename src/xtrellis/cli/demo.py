@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from . import show
-from .options import Debug, Quiet, Threads
+from .options import Debug, Log, Quiet, Threads
 
 QUESTIONS = (
     "eigenvalues of a symmetric matrix",
@@ -26,6 +26,7 @@ QUESTIONS = (
 def demo(
     preset: Annotated[str, typer.Option("--preset", help="Kind of model.")] = "xr-linear",
     threads: Threads = None,
+    log: Log = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from ..core import InputError
 from . import show
-from .options import Debug, Quiet, Threads
+from .options import Debug, Log, Quiet, Threads
 
 
 def experiment(
@@ -31,6 +31,7 @@ def experiment(
         bool, typer.Option("--page", help="Only write the page anew from the results that are there.")
     ] = False,
     threads: Threads = None,
+    log: Log = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:

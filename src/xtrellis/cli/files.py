@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core import Check, InputError, ParameterError, StoreError, choice, integer, nearest, text
+from ..core import Check, DataError, InputError, ParameterError, StoreError, choice, flag, integer, nearest, text
 
 if TYPE_CHECKING:
     from ..data import Dataset
@@ -64,11 +66,75 @@ class Source:
         from ..data import read
 
         given = {"part": part} if has_parts(path) else {}
-        return read(path, unlabelled=unlabelled, **{**given, **self.options})
+        with spooled(path) as place:
+            try:
+                return read(place, unlabelled=unlabelled, **{**given, **self.options})
+            except DataError as error:
+                if place == path:
+                    raise
+                raise DataError(str(error).replace(str(place), _name_of(path))) from None
 
-    def name(self, path: Path, part: str) -> str:
+    def read_all(self, paths: Sequence[Path], part: str) -> Dataset:
+        """All that the paths name, as one; a folder without data of its own stands for the data files in it."""
+        from ..data import concatenate
+
+        found = [file for path in paths for file in files_of(path, self.options.get("format"))]
+        return concatenate([self.read(file, part) for file in found], name=found[0].stem)
+
+    def streaming(self, path: Path) -> dict[str, Any]:
+        """Options for reading `path` row by row."""
+        given = {"part": "test"} if has_parts(path) else {}
+        return {**given, **self.options}
+
+    def name(self, path: Path | Sequence[Path], part: str) -> str:
         """What `read` reads, for people."""
+        if not isinstance(path, Path):
+            names = [self.name(one, part) for one in path[:3]]
+            return ", ".join(names) + (f" and {len(path) - 3:,} more" if len(path) > 3 else "")
         return f"{path} ({self.options.get('part', part)})" if has_parts(path) else str(path)
+
+
+def files_of(path: Path, format: str | None) -> list[Path]:
+    """`path` itself, or the data files of a folder that is no data set by itself."""
+    from ..data import find_format
+
+    if not path.is_dir() or has_parts(path) or format is not None:
+        return [path]
+    try:
+        find_format(path)
+        return [path]
+    except DataError as error:
+        inside = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
+        data = [file for file in inside if any(end in DATA_SUFFIXES for end in file.suffixes[-2:])]
+        if not data:
+            raise error from None
+        return data
+
+
+DATA_SUFFIXES = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".svm", ".svmlight", ".libsvm", ".xmc", ".txt")
+
+
+@contextmanager
+def spooled(path: Path) -> Iterator[Path]:
+    """A path that can be read more than once: stdin and pipes are copied to a file for the time being."""
+    from .streams.rows import is_pipe, stdin
+
+    if not is_pipe(path):
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="xtrellis-") as folder:
+        copy = Path(folder) / "data"
+        with copy.open("wb") as file:
+            if str(path) == "-":
+                shutil.copyfileobj(stdin(), file, 1 << 20)
+            else:
+                with path.open("rb") as pipe:
+                    shutil.copyfileobj(pipe, file, 1 << 20)
+        yield copy
+
+
+def _name_of(path: Path) -> str:
+    return "stdin" if str(path) == "-" else str(path)
 
 
 READ_OPTIONS: dict[str, Check] = {
@@ -79,6 +145,8 @@ READ_OPTIONS: dict[str, Check] = {
     "text_column": text(),
     "label_column": text(),
     "label_separator": text(),
+    "header": flag(),
+    "quotes": flag(),
 }
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from . import show
-from .options import Debug, Json, Quiet
+from .options import Debug, Json, Log, Quiet
 
 
 def import_pecos(
@@ -22,6 +22,7 @@ def import_pecos(
         str | None, typer.Option("--transform", help="Replaces the post-processor that the model was saved with.")
     ] = None,
     json: Json = False,
+    log: Log = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:

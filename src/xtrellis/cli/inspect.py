@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from ..core import DataError, InputError
+from ..core import DataError, InputError, as_path
 from . import show
-from .options import Debug, Format, Json, Quiet, Read, Threads
+from .options import Debug, Format, Json, Log, Quiet, Read, Threads
 
 
 def inspect(
@@ -30,13 +30,14 @@ def inspect(
     format: Format = None,
     read: Read = None,
     json: Json = False,
+    log: Log = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Show what a data file or a model holds."""
     from .files import is_model
 
-    if not path.exists():
+    if str(path) != "-" and not as_path(path, error=DataError).exists():
         raise DataError("there is no such file or folder", path=path)
     if html is not None and copies is None:
         raise InputError("--html belongs to --copies DATA")

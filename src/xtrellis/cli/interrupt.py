@@ -1,4 +1,4 @@
-"""Ctrl-C that stops within a second, whatever is running.
+"""Ctrl-C and SIGTERM that stop within a second, whatever is running.
 
 Python raises KeyboardInterrupt only when the main thread is back in Python code; a kernel there, or worker threads that
 must be joined, can take longer than a user waits. So a watcher thread hears of the signal through the wake-up pipe (the
@@ -14,9 +14,11 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 GRACE = 0.7  # seconds to unwind; with the exit itself this stays below one second
-EXIT_CODE = 130  # 128 + SIGINT, as shells expect
+EXIT_CODE = 130  # 128 + SIGINT, as shells expect; 143 for SIGTERM, as `kill` and service managers send it
+STOPS = {signal.SIGINT: b"interrupted", signal.SIGTERM: b"stopped by SIGTERM"}
 
 _SHOW_CURSOR = b"\x1b[?25h"  # a progress bar hides it
 
@@ -27,7 +29,13 @@ class Watcher:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._said = False
+        self.signal = signal.SIGINT
         self.asked = False
+
+    @property
+    def exit_code(self) -> int:
+        """128 + the signal, as shells expect."""
+        return 128 + self.signal
 
     def say(self) -> None:
         """The one line an interrupted user gets, without any machinery that might be locked right now."""
@@ -36,35 +44,65 @@ class Watcher:
                 return
             self._said = True
             cursor = _SHOW_CURSOR if os.isatty(2) else b""
+            line = STOPS[self.signal] + b"; nothing was left half-written"
+            left = next((path for path in reversed(_left) if path.is_dir()), None)
+            if left is not None:
+                line += b"\nwhat was done is in " + os.fsencode(left)
+                line += b": the same command with --resume goes on from there"
             with suppress(OSError):
-                os.write(2, cursor + b"\ninterrupted; nothing was left half-written\n")
+                os.write(2, cursor + b"\n" + line + b"\n")
+
+    def stop(self, number: int, frame: object) -> None:
+        """The handler of SIGTERM: unwinds as Ctrl-C does."""
+        self.signal = signal.SIGTERM
+        raise KeyboardInterrupt
 
     def listen(self, pipe: int) -> None:
         """Body of the watcher thread; ends when the writing side is closed."""
         while signals := os.read(pipe, 64):
-            if signal.SIGINT not in signals:
+            if not set(signals) & set(STOPS):
                 continue
             self.asked = True
+            if signal.SIGINT not in signals:
+                self.signal = signal.SIGTERM
             time.sleep(GRACE)
             self.say()
-            os._exit(EXIT_CODE)
+            os._exit(self.exit_code)
         os.close(pipe)
+
+
+_left: list[Path] = []
+
+
+@contextmanager
+def leaving(*folders: Path | None) -> Iterator[None]:
+    """If the block is stopped, the user is told of the last of these folders that is there."""
+    before = len(_left)
+    _left.extend(folder for folder in folders if folder is not None)
+    yield
+    del _left[before:]  # not if it was stopped: who says so comes later
 
 
 @contextmanager
 def watch() -> Iterator[Watcher]:
     """Bound the time from Ctrl-C to exit within the block (on the main thread: signals never reach others)."""
     watcher = Watcher()
+    _left.clear()
     if threading.current_thread() is not threading.main_thread():
         yield watcher
         return
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    ours = signal.getsignal(signal.SIGTERM) == signal.SIG_DFL  # whoever else listens to it goes on doing so
+    if ours:
+        signal.signal(signal.SIGTERM, watcher.stop)
     threading.Thread(target=watcher.listen, args=(reading,), name="ctrl-c", daemon=True).start()
     try:
         yield watcher
     finally:
         signal.set_wakeup_fd(before, warn_on_full_buffer=False)
+        if ours:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
         if not watcher.asked:  # else it must stay, to bound the joining of threads at exit
             os.close(writing)

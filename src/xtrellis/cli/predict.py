@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
-import json
+import shutil
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..core import InputError
 from . import show
-from .options import Beam, DataPath, Debug, Format, K, ModelPath, Quiet, Read, Threads
+from .options import (
+    Beam,
+    DataPath,
+    Debug,
+    Encoding,
+    Format,
+    Guess,
+    K,
+    Keep,
+    Log,
+    ModelPath,
+    Quiet,
+    Read,
+    SkipBadRows,
+    Threads,
+    Threshold,
+)
 
 if TYPE_CHECKING:
-    from ..arrays import TopK
     from ..tagger import Tagger
+    from .streams.rows import Answered
 
 SUFFIXES = (".jsonl", ".txt", ".npz")
 
@@ -33,52 +53,102 @@ def predict(
             "JSON lines on stdout if not given.",
         ),
     ] = None,
+    threshold: Threshold = None,
+    guess: Guess = False,
+    keep: Keep = None,
+    skip_bad_rows: SkipBadRows = False,
     beam: Beam = None,
     threads: Threads = None,
     format: Format = None,
     read: Read = None,
+    encoding: Encoding = "utf-8",
+    json: Annotated[bool, typer.Option("--json", help="JSON lines: what stdout gets anyway.")] = False,
+    log: Log = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Predict the best labels of each row of DATA, which needs none."""
+    """Predict the best labels of each row of DATA, which needs none; `-` is stdin. Rows are answered as they come."""
+    from ..data import stream
     from .files import Source, load_tagger, whole_file
+    from .streams.rows import Counts, answered, size_of, source_of
 
-    if to is not None and to.suffix not in SUFFIXES:
+    if to is not None and (to.suffix not in SUFFIXES or json):
+        if json:
+            raise InputError("--json writes to stdout; leave out --to, or let it end in .jsonl")
         raise InputError(f"--to must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}; got {to}")
     source = Source(format, read, threads)
     tagger = load_tagger(model, threads, beam)
+    n_features = None if tagger.vectorizer is not None else getattr(tagger.model, "n_features", None)
+    options: dict[str, Any] = source.streaming(data) | {
+        "keep": _names(keep),
+        "skip_bad_rows": skip_bad_rows,
+        "encoding": encoding,
+        "n_features": n_features,
+    }
+    counts, begun = Counts(), time.monotonic()
     with show.listening(quiet) as say:
-        top = tagger.predict(source.read(data, "test", unlabelled=True), k)
-        if to is None:
-            _write_names(sys.stdout, tagger, top)
-            return
-        with whole_file(to) as partial:
-            if to.suffix == ".npz":
-                from scipy.sparse import save_npz
-
-                save_npz(partial, top.to_csr())
+        given = source_of(data)
+        read_rows = partial(stream, given, **options)
+        rows = answered(
+            tagger, read_rows, size_of(given), k, counts=counts, threshold=threshold, guess=guess, title="predicting"
+        )
+        with closing(rows):
+            if to is None:
+                _to_stdout(rows, tagger)
             else:
-                with partial.open("w", encoding="utf-8", errors="backslashreplace") as stream:
-                    (_write_names if to.suffix == ".jsonl" else _write_xmc)(stream, tagger, top)
-        say(f"wrote {to}: {len(top):,} rows, {show.size(to.stat().st_size)}")
+                with whole_file(to) as draft:
+                    {".jsonl": _to_jsonl, ".txt": _to_xmc, ".npz": _to_npz}[to.suffix](rows, tagger, draft)
+        for note in counts.notes(guess=guess):
+            say(note)
+        spent = time.monotonic() - begun
+        rate = f" in {show.seconds(spent)} ({counts.rows / spent:,.0f} rows/s)"
+        size = "" if to is None else f", {show.size(to.stat().st_size)}"
+        say((f"wrote {to}: " if to is not None else "predicted ") + f"{counts.rows:,} rows{size}{rate}")
 
 
-def _write_names(stream: TextIO, tagger: Tagger, top: TopK) -> None:
-    """One object per row: `{"labels": ["a", "b"], "scores": [0.9, 0.2]}`."""
-    names = tagger.label_names
-    ascii_only = (stream.encoding or "").lower().replace("-", "") != "utf8"
-    for row in top:
-        line = {"labels": [names[label] for label, _ in row], "scores": [_short(score) for _, score in row]}
-        stream.write(json.dumps(line, ensure_ascii=ascii_only) + "\n")
+def _names(keep: list[str] | None) -> list[str]:
+    """`--keep a,b --keep c` as names."""
+    return [name for some in keep or [] for name in some.split(",") if name]
 
 
-def _write_xmc(stream: TextIO, tagger: Tagger, top: TopK) -> None:
-    """The repository's score files: a header `rows labels`, then `label:score` pairs, best first."""
-    stream.write(f"{len(top)} {top.n_labels}\n")
-    for row in top:
-        stream.write(" ".join(f"{label}:{_short(score)}" for label, score in row) + "\n")
+def _to_stdout(rows: Iterator[Answered], tagger: Tagger) -> None:
+    from .streams.lines import Names, json_lines
+
+    names = Names(tagger, sys.stdout)
+    for found in rows:
+        show.write(json_lines(found, tagger, names))
 
 
-def _short(score: float) -> float:
-    """As many digits as a float32 has."""
-    return float(f"{score:.9g}")
+def _to_jsonl(rows: Iterator[Answered], tagger: Tagger, path: Path) -> None:
+    from .streams.lines import Names, json_lines
+
+    with path.open("w", encoding="utf-8", errors="backslashreplace") as stream:
+        names = Names(tagger, stream)
+        for found in rows:
+            stream.writelines(json_lines(found, tagger, names))
+
+
+def _to_xmc(rows: Iterator[Answered], tagger: Tagger, path: Path) -> None:
+    """The repository's score files: a header `rows labels`, known only at the end, then `label:score` pairs."""
+    from .streams.lines import xmc_lines
+
+    body = path.with_name(path.name + ".body")
+    try:
+        n_rows = 0
+        with body.open("w", encoding="ascii") as stream:
+            for found in rows:
+                stream.writelines(xmc_lines(found))
+                n_rows += len(found.top)
+        with path.open("wb") as whole, body.open("rb") as written:
+            whole.write(b"%d %d\n" % (n_rows, tagger.n_labels))
+            shutil.copyfileobj(written, whole, 1 << 20)
+    finally:
+        body.unlink(missing_ok=True)
+
+
+def _to_npz(rows: Iterator[Answered], tagger: Tagger, path: Path) -> None:
+    """One matrix: it must be in memory as a whole, about 8 bytes for each answer."""
+    from scipy.sparse import csr_array, save_npz, vstack
+
+    parts = [found.top.to_csr() for found in rows]
+    save_npz(path, vstack(parts, format="csr") if parts else csr_array((0, tagger.n_labels), dtype="f4"))

@@ -6,9 +6,10 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ..core import progress, size_text
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from ..data import Dataset
 
 Say = Callable[[Any], None]
+LOGS = ("plain", "json")
+log: str | None = None  # how progress and notes are written; None: bars in a terminal, plain lines elsewhere
 size = size_text
 PIPE_WIDTH = 120  # columns of a table that does not go to a terminal
 
@@ -43,15 +46,53 @@ def result(thing: Any) -> None:
 def as_json(value: Any) -> None:
     """Print a result as one JSON document."""
     utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    sys.stdout.write(json.dumps(value, ensure_ascii=not utf8, indent=2, default=_plain) + "\n")
+    sys.stdout.write(json.dumps(value, ensure_ascii=not utf8, indent=2, default=plain) + "\n")
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """NumPy numbers and arrays, and our own things, for JSON."""
     for method in ("to_dict", "tolist"):
         if hasattr(value, method):
             return getattr(value, method)()
     return str(value)
+
+
+def short(score: float) -> float:
+    """As many digits as a float32 has."""
+    return float(f"{score:.9g}")
+
+
+def write(lines: Iterable[str]) -> None:
+    """Results that are text already; whoever reads them has them at once."""
+    sys.stdout.writelines(lines)
+    sys.stdout.flush()
+
+
+def noting(quiet: bool) -> Say:
+    """A function that shows a line on stderr."""
+    if quiet:
+        return lambda thing: None
+    if log == "json":
+        return lambda thing: JsonLines(sys.stderr).note(as_text(thing))
+    return lambda thing: _show(console(sys.stderr), thing)
+
+
+def error(message: str) -> None:
+    """The one line of a mistake."""
+    if log == "json":
+        JsonLines(sys.stderr).write("error", message=message)
+    else:
+        sys.stderr.write(f"error: {message}\n")
+
+
+def as_text(thing: Any) -> str:
+    """What would be shown, without colours."""
+    if isinstance(thing, str):
+        return thing
+    plain_console = console()
+    with plain_console.capture() as captured:
+        _show(plain_console, thing)
+    return captured.get().rstrip("\n")
 
 
 @contextmanager
@@ -62,7 +103,10 @@ def listening(quiet: bool = False) -> Iterator[Say]:
     """
     if quiet:
         yield lambda thing: None
-    elif not sys.stderr.isatty():
+    elif log == "json":
+        with progress.listen(JsonLines(sys.stderr)):
+            yield noting(quiet)
+    elif log == "plain" or not sys.stderr.isatty():
         with progress.listen(Lines(sys.stderr)):
             yield lambda thing: _show(console(sys.stderr), thing)
     else:
@@ -152,6 +196,45 @@ class Lines:
     def _write(self, line: str) -> None:
         self._stream.write(line + "\n")
         self._stream.flush()
+
+
+class JsonLines(Lines):
+    """Progress as JSON objects, one a line, for programs that read logs."""
+
+    def begin(self, title: str, total: float | None, unit: str) -> int:
+        """A step begins."""
+        with self._lock:
+            self._count += 1
+            self._steps[self._count] = _Step(title, total, unit)
+            self.write("begin", title=title, total=total, unit=unit)
+            return self._count
+
+    def advance(self, step: int, amount: float) -> None:
+        """Some of it is done; told only now and then."""
+        with self._lock:
+            entry = self._steps[step]
+            entry.done += amount
+            if _now() - entry.told >= self._every:
+                entry.told = _now()
+                self._tell("progress", entry)
+
+    def end(self, step: int) -> None:
+        """It is over."""
+        with self._lock:
+            self._tell("end", self._steps.pop(step))
+
+    def note(self, message: str) -> None:
+        """A line worth reading."""
+        self.write("note", message=message)
+
+    def _tell(self, event: str, entry: _Step) -> None:
+        spent = round(_now() - entry.begun, 3)
+        self.write(event, title=entry.title, done=entry.done, total=entry.total, unit=entry.unit, seconds=spent)
+
+    def write(self, event: str, **values: Any) -> None:
+        """One object."""
+        when = datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        self._write(json.dumps({"time": when, "event": event, **values}))
 
 
 class Bars:

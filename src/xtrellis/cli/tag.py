@@ -1,95 +1,166 @@
-"""`xtrellis tag MODEL "text"`: the labels of one text."""
+"""`xtrellis tag MODEL TEXT`: the labels of a text, of files, of everything that comes in."""
 
 from __future__ import annotations
 
+import json as json_module
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..core import InputError
 from . import show
-from .options import Beam, Debug, Json, K, ModelPath
+from .options import Beam, Debug, Encoding, Guess, K, Log, ModelPath, Quiet, SkipBadRows, Threads, Threshold
+from .streams.lines import Names, tagged_lines
 
 FEATURES = 6  # a step, where several labels are explained
 
 if TYPE_CHECKING:
     from ..tagger import Tag, Tagger
+    from .streams.rows import Answered
 
 
 def tag(
     model: ModelPath,
     text: Annotated[
-        str | None, typer.Argument(metavar="[TEXT]", help="The text; from stdin if `-` or not given.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[TEXT]", help="A text; or files and folders of texts, which are read; stdin if `-` or not given."
+        ),
     ] = None,
     k: K = 5,
-    threshold: Annotated[
-        float | None, typer.Option("--threshold", help="Only labels with at least this score.")
-    ] = None,
-    lines: Annotated[bool, typer.Option("--lines", help="Each line of stdin is a text of its own.")] = False,
+    threshold: Threshold = None,
+    guess: Guess = False,
+    lines: Annotated[bool, typer.Option("--lines", help="Each line of stdin or a file is a text of its own.")] = False,
+    literal: Annotated[
+        bool, typer.Option("--text", help="TEXT is the text, even if a file of that name exists.")
+    ] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Show which words speak for each label.")] = False,
     label: Annotated[
         list[str] | None,
         typer.Option("--label", metavar="NAME", help="Explain this label at length, found or not; repeatable."),
     ] = None,
+    skip_bad_rows: SkipBadRows = False,
+    encoding: Encoding = "utf-8",
     beam: Beam = None,
-    json: Json = False,
+    threads: Threads = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="One JSON object a line for each text, as soon as it is tagged.")
+    ] = False,
+    log: Log = None,
+    quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Name the best labels of a text."""
+    """Name the best labels of a text, or of each of many."""
     from .files import load_tagger
+    from .streams.rows import Counts, answer, answered
+    from .streams.texts import find_texts
 
-    if lines and text not in (None, "-"):
-        raise InputError("--lines reads texts from stdin; leave TEXT out")
-    tagger = load_tagger(model, beam=beam)
+    tagger = load_tagger(model, threads=threads, beam=beam)
     tagger.require_vectorizer()
-    texts = _from_stdin(lines) if text in (None, "-") else [text or ""]
-    answers = tagger.tag_many(texts, k, threshold=threshold)
-    if json:
-        documents = [_document(tagger, *pair, explain, label) for pair in zip(texts, answers, strict=True)]
-        show.as_json(documents if lines else documents[0])
+    say = show.noting(quiet)
+    texts = find_texts(
+        text or [], literal=literal, lines=lines, encoding=encoding, skip_bad_rows=skip_bad_rows, say=say
+    )
+    view = View(tagger, texts.named, json, explain, label or [])
+    counts = Counts()
+    if texts.one:
+        for block in texts.blocks(lambda: True):
+            view.show(answer(tagger, block, k, threshold, guess), heading=False)
         return
-    for position, (one, tags) in enumerate(zip(texts, answers, strict=True)):
-        if lines:
-            show.result(("\n" if position else "") + one)
-        _show(tagger, one, tags, explain, label)
+    with show.listening(quiet or texts.size is None):
+        found = answered(
+            tagger, texts.blocks, texts.size, k, counts=counts, threshold=threshold, guess=guess, title="tagging"
+        )
+        with closing(found):
+            for answers in found:
+                view.show(answers, heading=True)
+        if not quiet:
+            for note in counts.notes(guess=guess):
+                say(note)
 
 
-def _from_stdin(lines: bool) -> list[str]:
-    if sys.stdin.isatty():
-        sys.stderr.write("reading a text from the terminal; end it with Ctrl-D\n")
-    try:
-        whole = sys.stdin.read()
-    except UnicodeDecodeError as error:
-        raise InputError(f"stdin is not {error.encoding} text: {error.reason} at byte {error.start}") from None
-    return whole.splitlines() if lines else [whole]
+class View:
+    """How answers are shown: as lines with a heading, explained, or as JSON."""
 
+    def __init__(self, tagger: Tagger, named: bool, as_json: bool, explain: bool, labels: Sequence[str]) -> None:
+        self._tagger, self._named, self._json = tagger, named, as_json
+        self._explain, self._labels = explain, labels
+        self._first = True
+        self._names = Names(tagger, sys.stdout)
 
-def _show(tagger: Tagger, text: str, tags: list[Tag], explain: bool, labels: list[str] | None) -> None:
-    """Tags as lines; explained ones as blocks with a line between them, those that were asked for at length."""
-    if labels:
-        for i, name in enumerate(labels):
-            _block(tagger.explain(text, name).render(), first=i == 0)
-        return
-    if not tags:
-        show.result("(no labels)")
-    for i, tag in enumerate(tags):
-        if explain:
-            _block(tagger.explain(text, tag.label).render(top=FEATURES, compact=True), first=i == 0)
+    def show(self, found: Answered, *, heading: bool) -> None:
+        """A block of answers; whoever reads them shall have them at once."""
+        if self._explain or self._labels:
+            for row, (text, tags) in enumerate(
+                zip(found.block.texts or [], self._tagger.named(found.top), strict=True)
+            ):
+                reason = found.reason(row, self._tagger) if not tags else None
+                if self._json:
+                    sys.stdout.write(self._document(text, tags, self._name(found, row), reason))
+                    continue
+                if heading:
+                    sys.stdout.write(self._heading(found, row, text))
+                self._explained(text, tags, reason)
+            sys.stdout.flush()
+        elif self._json:
+            show.write(tagged_lines(found, self._tagger, self._names, named=self._named))
         else:
-            show.result(f"{tag.score:8.4f}  {tag.label}")
+            show.write(self._lines(found, heading))
+
+    def _lines(self, found: Answered, heading: bool) -> Iterator[str]:
+        names = self._tagger.label_names
+        for row, (text, tags) in enumerate(zip(found.block.texts or [], found.top, strict=True)):
+            if heading:
+                yield self._heading(found, row, text)
+            for label, score in tags:
+                yield f"{score:8.4f}  {names[label]}\n"
+            if not tags:
+                yield nothing(found.reason(row, self._tagger))
+
+    def _heading(self, found: Answered, row: int, text: str) -> str:
+        """The text, or the name of its file, with a line above it that is empty."""
+        above, self._first = "" if self._first else "\n", False
+        return f"{above}{self._name(found, row) or text}\n"
+
+    def _name(self, found: Answered, row: int) -> str | None:
+        passed = found.block.passed
+        return passed[row].get("file") if passed and self._named else None
+
+    def _explained(self, text: str, tags: Sequence[Tag], reason: str | None) -> None:
+        """Blocks with a line between them, those that were asked for at length."""
+        if self._labels:
+            for i, name in enumerate(self._labels):
+                _block(self._tagger.explain(text, name).render(), first=i == 0)
+            return
+        if not tags:
+            sys.stdout.write(nothing(reason))
+        for i, tag in enumerate(tags):
+            _block(self._tagger.explain(text, tag.label).render(top=FEATURES, compact=True), first=i == 0)
+
+    def _document(self, text: str, tags: Sequence[Tag], name: Any, reason: str | None) -> str:
+        out: list[dict[str, Any]] = [{"label": tag.label, "score": show.short(tag.score)} for tag in tags]
+        if self._explain:
+            for entry in out:
+                entry["explanation"] = self._tagger.explain(text, entry["label"])
+        document: dict[str, Any] = {"text": text} if name is None else {"file": name}
+        document["tags"] = out
+        if reason is not None:
+            document["reason"] = reason
+        if self._labels:
+            document["asked"] = [
+                {"label": label, "explanation": self._tagger.explain(text, label)} for label in self._labels
+            ]
+        return json_module.dumps(document, ensure_ascii=self._names.ascii_only, default=show.plain) + "\n"
+
+
+def nothing(reason: str | None) -> str:
+    """What stands where there are no labels."""
+    return f"(no labels: {reason})\n" if reason else "(no labels)\n"
 
 
 def _block(thing: Any, *, first: bool) -> None:
     if not first:
         show.result("")
     show.result(thing)
-
-
-def _document(tagger: Tagger, text: str, tags: list[Tag], explain: bool, labels: list[str] | None) -> dict[str, Any]:
-    out: list[dict[str, Any]] = [{"label": tag.label, "score": tag.score} for tag in tags]
-    if explain:
-        for entry in out:
-            entry["explanation"] = tagger.explain(text, entry["label"])
-    asked = {"asked": [{"label": name, "explanation": tagger.explain(text, name)} for name in labels]} if labels else {}
-    return {"text": text, "tags": out, **asked}

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from ..core import ParameterError
-from . import show
-from .options import DataPath, Debug, Format, Json, Quiet, Read, Threads
+from ..core import InputError, ParameterError
+from . import interrupt, show
+from .options import DataPaths, Debug, Format, Json, Log, Quiet, Read, Threads
 from .tradeoff import Tradeoff
 
 if TYPE_CHECKING:
+    from ..data import Dataset
     from ..model import Model
-    from ..tagger import Tagger
+    from ..tagger import PreparedData, Tagger
+
+FEW_MINUTES = 300  # seconds of one core, by the estimate: the same decision on every machine
 
 
 def train(
-    data: DataPath,
+    data: DataPaths,
     to: Annotated[Path, typer.Option("--to", metavar="MODEL", help="Folder to write; a model there is replaced.")],
     preset: Annotated[
         str | None,
@@ -50,23 +53,33 @@ def train(
         typer.Option("--holdout", min=0, max=0.9, help="Share of rows to measure on; 0.1 if there is no test data."),
     ] = None,
     refit: Annotated[
-        bool, typer.Option("--refit/--no-refit", help="After measuring, train again on all rows.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--refit/--no-refit",
+            help="After measuring, train again on all rows; if not given, where that takes a few minutes at most.",
+        ),
+    ] = None,
     label_text: Annotated[
         bool, typer.Option("--label-text", help="Words of the labels' names help to place them in the label tree.")
     ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from where a stopped training was.")] = False,
+    note: Annotated[
+        list[str] | None,
+        typer.Option("--note", metavar="KEY=VALUE", help="Your own words, kept in the model; repeatable."),
+    ] = None,
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="Seed of everything random.")] = None,
     threads: Threads = None,
     format: Format = None,
     read: Read = None,
     json: Json = False,
+    log: Log = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Train a model on DATA, measure it on rows it has not seen, and save it."""
     from .evaluate import measure
-    from .files import Source, check_target, folder_size, has_parts
+    from .files import Source, check_target, folder_size, has_parts, pairs_of
+    from .provenance import about
 
     started = time.monotonic()
     check_target(to)
@@ -76,12 +89,13 @@ def train(
     preset = preset or ("xr-linear" if tradeoff is None else "interpolated")
     wanted = Wanted(preset, settings or [], seed, threads)
     chooser = Tradeoff(tradeoff, max_microseconds, max_depth, wanted, resume=resume)
+    notes = dict(pairs_of("--note", "ticket=1234", note or []))
     checkpoints = _Checkpoints(to, wanted.tagger(with_texts=True).model, resume)
     source = Source(format, read, threads)
-    if test is None and holdout is None and has_parts(data) and "part" not in source.options:
-        test = data  # a folder that brings its own test part
-    with show.listening(quiet) as say:
-        dataset = source.read(data, "train")
+    if test is None and holdout is None and len(data) == 1 and has_parts(data[0]) and "part" not in source.options:
+        test = data[0]  # a folder that brings its own test part
+    with interrupt.leaving(*checkpoints.places), show.listening(quiet) as say:
+        dataset = source.read_all(data, "train")
         say(show.dataset(source.name(data, "train"), dataset))
         known, unseen = dataset, None
         if test is not None:
@@ -94,24 +108,34 @@ def train(
                 known, unseen = dataset, None
         tagger = wanted.tagger(with_texts=dataset.texts is not None)
         say(f"training {tagger.model!r}" + (f" on the words of {tagger.vectorizer!r}" if tagger.vectorizer else ""))
-        at = checkpoints.open("checkpoint", say)
         prepared = tagger.prepare(known, label_text=label_text)
+        if unseen is not None:
+            _require_measurable(unseen, tagger, prepared)
+        at = checkpoints.open("checkpoint", say)
         if tagger.vectorizer is not None:
             say(f"{prepared.n_features:,} features, {prepared.X.nnz / max(prepared.n_rows, 1):.1f} per row")
         if chooser.auto:
             chooser.choose(say, tagger.model, prepared)
-        say(tagger.estimate(prepared))
+        expected = tagger.estimate(prepared)
+        say(expected)
+        if known is dataset:
+            refit = False  # it sees all rows as it is
+        elif refit is None:
+            refit = 0 < expected.seconds <= FEW_MINUTES
+            say(_plan(dataset.n_rows - known.n_rows, expected.seconds, refit))
         tagger.fit(prepared, checkpoint=at)
-        n_features = prepared.n_features
+        n_features, learnt_from = prepared.n_features, _Facts.of(prepared)
         del prepared  # neither it nor the first model shall take memory while a second is trained
         report = measure(tagger, unseen, say=say) if unseen is not None else None
         trained_on = known.n_rows
-        if refit and known is not dataset:
+        if refit:
             say(f"training again on all {dataset.n_rows:,} rows")
             tagger = wanted.tagger(with_texts=dataset.texts is not None)
             prepared = tagger.prepare(dataset, label_text=label_text)
             tagger.fit(prepared, checkpoint=checkpoints.open("refit-checkpoint", say))
-            trained_on, n_features = dataset.n_rows, prepared.n_features
+            trained_on, n_features, learnt_from = dataset.n_rows, prepared.n_features, _Facts.of(prepared)
+        measured = None if unseen is None or report is None else (unseen.n_rows, report)
+        tagger.about = about(data, learnt_from, notes, preset=preset, measured=measured, before_refit=refit)
         tagger.save(to)
         checkpoints.discard()
     taken, n_bytes = time.monotonic() - started, folder_size(to)
@@ -128,8 +152,30 @@ def train(
     if report is not None and unseen is not None:
         show.result(f"On {unseen.n_rows:,} rows it has not seen{' (' + str(test) + ')' if test else ''}:")
         show.result(report)
-    show.result(_fate(trained_on, dataset.n_rows, measured=report is not None, refit=known is not dataset and refit))
+    show.result(_fate(trained_on, dataset.n_rows, measured=report is not None, refit=refit))
     show.result(f"Saved {to} ({show.size(n_bytes)}) after {show.seconds(taken)}.")
+
+
+class _Facts(NamedTuple):
+    """What is noted of the data that a model was trained on, after the data itself is gone."""
+
+    n_rows: int
+    n_features: int
+    n_labels: int
+    fingerprint: dict[str, str | None]
+
+    @classmethod
+    def of(cls, data: PreparedData) -> _Facts:
+        return cls(data.n_rows, data.n_features, data.n_labels, data.fingerprint)
+
+
+def _plan(n_held_out: int, seconds: int, refit: bool) -> str:
+    """What becomes of the held-out rows, said before the work begins."""
+    held = f"{n_held_out:,} rows are held out to measure on; "
+    if refit:
+        return f"{held}then the model is trained again on all rows (--no-refit leaves it as it is)"
+    why = f"about {show.seconds(seconds)} of one core once more" if seconds else "how long is not known"
+    return f"{held}the saved model will not have seen them (--refit trains it again on all rows: {why})"
 
 
 class Wanted:
@@ -180,6 +226,12 @@ class _Checkpoints:
                 f"--resume: {type(model).__name__} cannot go on from a stopped training; start it anew"
             )
 
+    @property
+    def places(self) -> list[Path]:
+        """Where the folders are, or will be."""
+        names = ("checkpoint", "refit-checkpoint") if self._able else ()
+        return [self._target.with_name(f"{self._target.name}.{name}") for name in names]
+
     def open(self, suffix: str, say: show.Say) -> Path | None:
         """The folder for one training: what a stopped one left there is used with --resume and deleted without."""
         from ..store import discard
@@ -200,6 +252,25 @@ class _Checkpoints:
 
         for path in self._opened:
             discard(path)
+
+
+def _require_measurable(unseen: Dataset, tagger: Tagger, prepared: PreparedData) -> None:
+    """What measuring will ask of the test data, asked before training: an error after it would cost the model."""
+    from ..arrays import StringTable
+    from ..data import align
+
+    if not unseen.n_rows:
+        raise InputError("the test data has no rows: there is nothing to measure on")
+    if unseen.texts is None or tagger.vectorizer is None:
+        if unseen.X is None:
+            raise InputError("the test data has texts only, the training data features")
+        if unseen.n_features != prepared.n_features:
+            raise InputError(
+                f"the test data has {unseen.n_features:,} features, the training data {prepared.n_features:,}"
+            )
+    if unseen.texts is None and tagger.model.reads_texts:
+        raise InputError(f"the test data has no texts, which a {type(tagger.model).__name__} reads")
+    align(unseen, prepared.label_names or StringTable.of(map(str, range(prepared.n_labels))), unknown="keep")
 
 
 def _fate(trained_on: int, n_rows: int, *, measured: bool, refit: bool) -> str:

@@ -4,6 +4,7 @@ No NumPy here: `xtrellis --help` must answer at once.
 """
 
 from . import progress
+from .arguments import as_path, require
 from .checks import Check, choice, file_path, flag, integer, n_bytes, number, part, size, size_text, text
 from .config import Configured, param
 from .errors import (
@@ -19,11 +20,14 @@ from .errors import (
     shown,
 )
 from .parallel import by_rows, each, run, spans, thread_count
+from .pipeline import staged
+from .progress import ProgressEvent, listen
 from .rng import generator, key, mix, mix_words
 
 __all__ = [
     "Check", "Configured", "DataError", "InputError", "MissingExtraError", "NotFittedError", "ParameterError",
-    "StoreError", "TrainingError", "XtrellisError", "by_rows", "choice", "each", "file_path", "flag", "generator",
-    "integer", "key", "mix", "mix_words", "n_bytes", "nearest", "number", "param", "part", "progress", "run", "shown",
-    "size", "size_text", "spans", "text", "thread_count",
+    "ProgressEvent", "StoreError", "TrainingError", "XtrellisError", "as_path", "by_rows", "choice", "each",
+    "file_path", "flag", "generator", "integer", "key", "listen", "mix", "mix_words", "n_bytes", "nearest", "number",
+    "param", "part", "progress", "require", "run", "shown", "size", "size_text", "spans", "staged", "text",
+    "thread_count",
 ]  # fmt: skip

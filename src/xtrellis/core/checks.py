@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from .config import Configured
 
 
+LARGEST = 2**31 - 1  # what kernels count in: an integer's bound unless its declaration says otherwise
+LONGEST = 2**63 - 1  # of numbers that no kernel counts to: seeds, bytes
+
+
 class Check:
     """Base: subclasses say what is required (`requirement`) and whether a value meets it (`holds`)."""
 
@@ -80,15 +84,34 @@ class _Number(Check):
 
 
 class integer(_Number):  # noqa: N801 - reads as a word in a declaration
-    """A whole number within bounds."""
+    """A whole number within bounds; never above `at_most`, which only those who exceed it are told of."""
 
     noun = "an integer"
+
+    def __init__(
+        self,
+        *,
+        at_least: float | None = None,
+        at_most: int = LARGEST,
+        above: float | None = None,
+        or_none: bool = False,
+    ) -> None:
+        super().__init__(
+            at_least=at_least, at_most=at_most if at_most < LARGEST else None, above=above, or_none=or_none
+        )
+        self.at_most = self._bound = at_most
 
     def holds(self, value: Any) -> bool:
         if isinstance(value, bool) or not isinstance(value, numbers.Integral):
             return False
-        # Kernels count in 64 bits: what does not fit is refused here, not by an overflow far from the mistake.
+        # What does not fit into a kernel's numbers is refused here, not by an overflow far from the mistake.
         return int(value).bit_length() < 64 and self._in_range(int(value))
+
+    def error(self, name: str, value: Any) -> ParameterError:
+        if self._bound < LARGEST or not isinstance(value, numbers.Integral) or int(value) <= self._bound:
+            return super().error(name, value)
+        also = " or None" if self.or_none else ""
+        return ParameterError(f"{name} must be {self.requirement}, at most {self._bound}{also}; got {shown(value)}")
 
     def read(self, text: str) -> int:
         return int(text.replace("_", ""))
@@ -223,7 +246,7 @@ class size(Check):  # noqa: N801
         if isinstance(value, str):
             match = _SIZE.fullmatch(value.strip())
             return match is not None and n_bytes(value) >= 1
-        return integer(at_least=1).holds(value)
+        return integer(at_least=1, at_most=LONGEST).holds(value)
 
     def read(self, text: str) -> str:
         if not self.holds(text):

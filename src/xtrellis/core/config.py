@@ -30,6 +30,14 @@ else:  # dataclass_transform only informs type checkers; Python 3.10's typing la
 
 C = TypeVar("C", bound="Configured")
 
+# What parameters are called in other libraries that people come from, scikit-learn first of all.
+_ELSEWHERE = {
+    "C": ("cost",), "n_jobs": ("threads",), "random_state": ("seed",), "class_weight": ("positive_weight",),
+    "tol": ("tolerance",), "max_iter": ("max_epochs", "epochs"), "n_estimators": ("n_trees",),
+    "estimators": ("models",), "estimator": ("base", "model"), "ngram_range": ("ngrams",), "lr": ("learning_rate",),
+    "analyzer": ("char_ngrams",), "norm": ("normalize",), "beam_size": ("beam",), "nr_splits": ("arity",),
+}  # fmt: skip
+
 # When a parameter counts. "fit": it shapes what training makes. "search": it can be changed on a trained model at any
 # time. "fit+search": both, it may differ between the two. "machine": it belongs to the computer at hand, not to the
 # result (threads, memory): a saved model does not hold it, so the same model has the same bytes wherever it is made.
@@ -45,15 +53,21 @@ _REMARKS = {
 class Param:
     """One declared parameter: its default, the check every value must pass, when it counts, a line for the reader."""
 
-    __slots__ = ("check", "default", "doc", "role")
+    __slots__ = ("before", "check", "default", "doc", "role")
 
-    def __init__(self, default: Any, check: Check, doc: str, role: Role) -> None:
-        self.default, self.check, self.doc, self.role = default, check, doc, role
+    def __init__(self, default: Any, check: Check, doc: str, role: Role, before: Any) -> None:
+        self.default, self.check, self.doc, self.role, self.before = default, check, doc, role, before
 
 
-def param(check: Check, doc: str = "", *, default: Any, role: Role = "fit") -> Any:
-    """Declare a parameter in a `Configured` class body."""
-    return Param(default, check, doc, role)
+_NEVER = object()  # it has always been there, or its default does what was done before
+
+
+def param(check: Check, doc: str = "", *, default: Any, role: Role = "fit", before: Any = _NEVER) -> Any:
+    """Declare a parameter in a `Configured` class body.
+
+    `before` is what a model was made with that was stored before the parameter existed, if that is not the default.
+    """
+    return Param(default, check, doc, role, before)
 
 
 class _Signature:
@@ -117,7 +131,9 @@ class Configured:
     def _refuse_unknown(cls, names: Mapping[str, Any]) -> None:
         for name in names:
             if name not in cls._params:
-                raise ParameterError(f"{cls.__name__} has no parameter {name!r}{nearest(name, cls._params)}")
+                here = next((ours for ours in _ELSEWHERE.get(name, ()) if ours in cls._params), None)
+                hint = nearest(name, cls._params) if here is None else f"; here it is called {here!r}"
+                raise ParameterError(f"{cls.__name__} has no parameter {shown(name)}{hint}")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """All parameters by name; with `deep`, those of nested parts too, as `part__name`."""
@@ -159,7 +175,7 @@ class Configured:
     def _part(self, name: str, wanted: str) -> Configured:
         part = getattr(self, name)
         if not isinstance(part, Configured):
-            raise ParameterError(f"{type(self).__name__}.{name} is {shown(part)} and has no parameter {wanted!r}")
+            raise ParameterError(f"{type(self).__name__}.{name} is {shown(part)} and has no parameter {shown(wanted)}")
         return part
 
     def clone(self) -> Self:
@@ -189,7 +205,9 @@ class Configured:
     def params_from_json(cls, params: Mapping[str, Any]) -> dict[str, Any]:
         """The inverse of `to_config()["params"]`; nested parts are rebuilt by name among the classes allowed there."""
         cls._refuse_unknown(params)
-        return {name: cls._params[name].check.from_json(name, value) for name, value in params.items()}
+        found = {name: cls._params[name].check.from_json(name, value) for name, value in params.items()}
+        then = {name: p.before for name, p in cls._params.items() if p.before is not _NEVER and name not in found}
+        return {**found, **then}
 
     def __repr__(self) -> str:
         changed = [

@@ -38,7 +38,10 @@ class MissingExtraError(XtrellisError, ImportError):
     """An optional library is needed for this; the message says which extra to install."""
 
     def __init__(self, library: str, extra: str, what: str) -> None:
-        super().__init__(f"{what} needs {library}; install it with: pip install 'xtrellis[{extra}]'")
+        super().__init__(
+            f"{what} needs {library}; install it with: pip install 'xtrellis[{extra}]' "
+            f"(in a checkout: pip install -e '.[{extra}]')"
+        )
         self._given = (library, extra, what)
 
     def __reduce__(self) -> tuple[Any, ...]:  # errors travel between processes; Exception's own form lacks arguments

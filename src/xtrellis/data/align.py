@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import Csr, Int64, StringTable, assemble, row_numbers
-from ..core import InputError, ParameterError
+from ..core import InputError, ParameterError, choice, require
 from .dataset import Dataset
 
 
@@ -19,6 +19,9 @@ def align(dataset: Dataset, names: StringTable, *, unknown: Literal["drop", "kee
     Labels that are not among them are dropped and counted, or keep columns of their own after the others: they can
     never be predicted, but recall must count them. Data without names must already be in the numbering of `names`.
     """
+    require(dataset, Dataset, "dataset", "an xt.Dataset")
+    choice("drop", "keep")("unknown", unknown)
+    names = StringTable.of(names)
     n, found = len(names), dataset.label_names
     if found is None:
         if dataset.Y.nnz and int(dataset.Y.indices.max()) >= n:

@@ -20,7 +20,7 @@ from ..arrays import (
     row_numbers,
     take_rows,
 )
-from ..core import InputError, integer, key, mix_words, number
+from ..core import InputError, integer, key, mix_words, number, shown
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,7 +52,10 @@ class Dataset:
             put("X", for_scipy(as_features(self.X)))
         if self.texts is not None:
             put("texts", list(as_texts(self.texts)))
-        put("Y", for_scipy(as_labels(self.Y, n_rows=None if self.X is None else self.X.shape[0])))
+        if self.label_names is not None:
+            put("label_names", StringTable.of(self.label_names))
+        n_rows = None if self.X is None else self.X.shape[0]
+        put("Y", for_scipy(as_labels(self.Y, n_rows=n_rows, names=self.label_names)))
         if self.texts is not None and len(self.texts) != self.n_rows:
             raise InputError(f"there are {len(self.texts)} texts for {self.n_rows} rows of Y; they must be alike")
         put("label_names", _check_names(self.label_names, self.n_labels, "label_names", "labels"))
@@ -88,6 +91,7 @@ class Dataset:
 
     def labels_of(self, row: int) -> list[str]:
         """The label names of one row, or the label numbers as text when there are no names."""
+        integer(at_least=-(2**63), at_most=2**63 - 1)("row", row)
         row = range(self.n_rows)[row]  # negative numbers count from the end; others raise IndexError
         ids = self.Y.indices[self.Y.indptr[row] : self.Y.indptr[row + 1]]
         return [str(i) if self.label_names is None else self.label_names[int(i)] for i in ids]
@@ -116,8 +120,9 @@ def split_rows(n_rows: int, *, holdout: float = 0.1, seed: int = 0) -> tuple[Int
     its position alone: rows appended later move nobody, and a larger holdout contains a smaller one. The price is that
     the share is exact only on average, and that a side of a tiny data set may be empty.
     """
+    integer(at_least=0)("n_rows", n_rows)
     number(above=0.0, at_most=1.0)("holdout", holdout)
-    integer()("seed", seed)
+    integer(at_most=2**63 - 1)("seed", seed)
     keys = mix_words(np.uint64(key(seed, "split")) ^ np.arange(n_rows, dtype=np.uint64))
     # 53 bits of the key, because those are exact in a double.
     held = (keys >> np.uint64(11)).astype(np.float64) * 2.0**-53 < holdout
@@ -138,11 +143,14 @@ def remove_pairs(Y: Csr, pairs: Csr) -> Csr:
 def _positions(rows: Any, n: int) -> Int64:
     if isinstance(rows, slice):
         return np.arange(n, dtype=np.int64)[rows]
-    chosen = np.asarray(rows)
+    try:
+        chosen = np.asarray(rows)
+    except (TypeError, ValueError):  # a ragged list
+        raise InputError(f"rows must be row numbers, a boolean mask or a slice; got {shown(rows)}") from None
     if chosen.size == 0 and chosen.ndim == 1:
         chosen = chosen.astype(np.int64)
     if chosen.ndim != 1 or chosen.dtype.kind not in "iub":
-        raise InputError(f"rows must be row numbers, a boolean mask or a slice; got {rows!r}")
+        raise InputError(f"rows must be row numbers, a boolean mask or a slice; got {shown(rows)}")
     if chosen.dtype.kind == "b":
         if len(chosen) != n:
             raise InputError(f"the mask has {len(chosen)} entries; the data set has {n} rows")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Array, Csr
+from ..core import require
 from .dataset import Dataset
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class Stats:
 
 def describe(dataset: Dataset) -> Stats:
     """Statistics of `dataset`. One pass over the matrices."""
+    require(dataset, Dataset, "dataset", "an xt.Dataset")
     X, Y = dataset.X, dataset.Y
     per_row = np.diff(Y.indptr)
     per_label, empty_labels = column_counts(Y)

@@ -5,31 +5,51 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..arrays import Csr, Int64, StringTable, as_features, as_labels, as_texts, take_rows
-from ..core import InputError
+from ..arrays import (
+    Csr,
+    Float32,
+    Int64,
+    StringTable,
+    as_features,
+    as_labels,
+    as_numbers,
+    as_texts,
+    n_bytes_of,
+    take_rows,
+    unfolds_too_far,
+    unit_rows,
+)
+from ..core import InputError, shown, size_text
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+MOST_WEIGHT = 1e6  # of a row; and its inverse the least: beyond, float32 loses the other rows
 SAMPLED = 1 << 20  # bytes of a large file's beginning and end that stand for it
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """Rows with features and labels; beside them the rows' texts, the labels' names and features, if there are such."""
+    """Rows with features and labels; beside them the rows' texts, the labels' names and features, if there are such.
+
+    Whatever it is made from becomes what is said below, or is refused: `fit` does not look at it again.
+    """
 
     X: Csr  # n×d float32, sorted, finite; int32 ids and int64 offsets, as kernels want them
     Y: Csr  # n×L ones
     texts: Sequence[str] | None = None
     label_names: StringTable | None = None
     label_features: Csr | None = None  # L×any: help to place the labels in a tree
+    sample_weight: Float32 | None = None  # n: how much each row counts
+
+    _unscaled: ClassVar[Csr | None] = None
 
     @classmethod
     def of(
@@ -40,28 +60,37 @@ class TrainingData:
         texts: Any = None,
         label_names: Iterable[str] | None = None,
         label_features: Any = None,
+        sample_weight: Any = None,
     ) -> TrainingData:
         """From whatever users have, checked; a TrainingData passes as it is."""
         if isinstance(X, TrainingData):
-            if Y is not None or texts is not None or label_names is not None or label_features is not None:
+            if any(given is not None for given in (Y, texts, label_names, label_features, sample_weight)):
                 raise InputError("TrainingData holds labels, texts and names itself; give nothing beside it")
             return X
         if Y is None:
             raise InputError("training needs labels: fit(X, Y)")
-        X = as_features(X)
-        Y = as_labels(Y, n_rows=int(X.shape[0]))
+        return cls(X, Y, texts, label_names, label_features, sample_weight)  # type: ignore[arg-type]  # checked as it is made
+
+    def __post_init__(self) -> None:
+        X = as_features(self.X)
+        names = None if self.label_names is None else StringTable.of(self.label_names)
+        Y = as_labels(self.Y, n_rows=int(X.shape[0]), names=names)
         n_rows, n_labels = (int(size) for size in Y.shape)
         if n_rows == 0 or n_labels == 0:
             raise InputError(f"training needs at least one row and one label; got {n_rows} rows, {n_labels} labels")
-        names = None if label_names is None else StringTable.of(label_names)
+        if unfolds_too_far(n_bytes_of(Y), 8 * n_labels):  # models make arrays of as many numbers
+            raise InputError(
+                f"{Y.nnz} entries in {n_labels} columns of Y: a number for each column alone would take "
+                f"{size_text(8 * n_labels)}; leave out labels that no row has"
+            )
         if names is not None and len(names) != n_labels:
             raise InputError(f"label_names must be {n_labels} names, one for each label; got {len(names)}")
-        if label_features is not None:
-            label_features = as_features(label_features, name="label features")
-            if label_features.shape[0] != n_labels:
-                raise InputError(f"label features have {label_features.shape[0]} rows; Y has {n_labels} labels")
-        checked = None if texts is None else as_texts(texts, n_rows=n_rows)
-        return cls(X, Y, checked, names, label_features)
+        features = None if self.label_features is None else as_features(self.label_features, name="label features")
+        if features is not None and features.shape[0] != n_labels:
+            raise InputError(f"label features have {features.shape[0]} rows; Y has {n_labels} labels")
+        texts = None if self.texts is None else as_texts(self.texts, n_rows=n_rows)
+        weights = None if self.sample_weight is None else _weights(self.sample_weight, n_rows)
+        vars(self).update(X=X, Y=Y, texts=texts, label_names=names, label_features=features, sample_weight=weights)
 
     @property
     def n_rows(self) -> int:
@@ -83,10 +112,35 @@ class TrainingData:
         """Rows of each label."""
         return np.bincount(self.Y.indices, minlength=self.n_labels).astype(np.int64)
 
+    @property
+    def n_bytes(self) -> int:
+        """Of all matrices; of scaled rows, the values they had before are somebody's still."""
+        scaled = 0 if self._unscaled is None else int(self._unscaled.data.nbytes)
+        return n_bytes_of(self.X, self.Y, self.label_features) + scaled
+
     def select(self, rows: Any) -> Self:
         """Some of the rows; labels stay as they are."""
         texts = None if self.texts is None else [self.texts[int(i)] for i in rows]
-        return replace(self, X=take_rows(self.X, rows), Y=take_rows(self.Y, rows), texts=texts)
+        weights = None if self.sample_weight is None else self.sample_weight[rows]
+        return self._with(X=take_rows(self.X, rows), Y=take_rows(self.Y, rows), texts=texts, sample_weight=weights)
+
+    def that_count(self) -> Self:
+        """Without the rows of weight 0: they are as if they were not there."""
+        if self.sample_weight is None or self.sample_weight.all():
+            return self
+        return self.select(np.flatnonzero(self.sample_weight))
+
+    def at_unit_length(self) -> Self:
+        """The same with rows of features at length 1: itself, if they are."""
+        X = unit_rows(self.X)
+        return self if X is self.X else self._with(X=X, _unscaled=self.X)
+
+    def _with(self, **changed: Any) -> Self:
+        """A copy; what is made of checked data is not checked again."""
+        made = object.__new__(type(self))
+        vars(made).update({field.name: getattr(self, field.name) for field in fields(self)})
+        vars(made).update(changed)
+        return made
 
     @cached_property
     def fingerprint(self) -> dict[str, str | None]:
@@ -97,14 +151,29 @@ class TrainingData:
             "texts": None if self.texts is None else _strings(self.texts),
             "label names": None if self.label_names is None else _strings(self.label_names),
             "label features": None if self.label_features is None else _matrix(self.label_features),
+            **({} if self.sample_weight is None else {"weights": _digest(self.sample_weight)}),
         }
 
 
+def _weights(given: Any, n_rows: int) -> Float32:
+    """How much rows count: finite, none below 0, some above."""
+    weights = as_numbers(given, "sample_weight", f"{n_rows} numbers, one for each row")
+    if weights.shape != (n_rows,):
+        raise InputError(f"sample_weight must be {n_rows} numbers, one for each row; got shape {weights.shape}")
+    if not ((weights >= 0) & (weights <= MOST_WEIGHT)).all() or not weights.any():
+        raise InputError(f"sample_weight must be between 0 and {MOST_WEIGHT:g}, and not all zero; got {shown(given)}")
+    return np.where(weights > 0, weights.clip(1 / MOST_WEIGHT), 0).astype(np.float32)
+
+
 def _matrix(matrix: Csr) -> str:
+    return f"{matrix.shape[0]}×{matrix.shape[1]} {_digest(matrix.indptr, matrix.indices, matrix.data)}"
+
+
+def _digest(*arrays: Any) -> str:
     digest = hashlib.blake2b(digest_size=16)
-    for array in (matrix.indptr, matrix.indices, matrix.data):
+    for array in arrays:
         digest.update(np.ascontiguousarray(array).view(np.uint8).data)
-    return f"{matrix.shape[0]}×{matrix.shape[1]} {digest.hexdigest()}"
+    return digest.hexdigest()
 
 
 def _strings(strings: Sequence[str]) -> str:

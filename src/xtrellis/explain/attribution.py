@@ -27,7 +27,8 @@ def log_score(transform: str, margin: Any) -> Float64:
         return cast(Float64, np.log(np.maximum(margin, 1e-30)))
     if transform == "sigmoid":
         return cast(Float64, -np.logaddexp(0.0, -margin))
-    gap = np.maximum(0.0, 1.0 - np.nan_to_num(margin, nan=-np.inf, posinf=np.inf, neginf=-np.inf))
+    gap = np.maximum(0.0, 1.0 - margin)
+    gap = np.where(np.isnan(gap), np.inf, gap)  # sums of huge values: never the best answer
     return cast(Float64, -(gap**3) if transform == "l3-hinge" else -(gap**2))
 
 

@@ -22,6 +22,16 @@ class Push(NamedTuple):
     contribution: float
 
 
+FAINT = 1 / 2  # of a label's best path in a tree: search leaves lower ones out of a mean
+
+
+def _merged(scores: list[float], merge: str) -> float:
+    """What a label scores by its paths in one tree."""
+    best = max(scores)
+    counted = [score for score in scores if score >= FAINT * best] if merge == "mean" else [best]
+    return sum(counted) / len(counted)
+
+
 @dataclass(frozen=True)
 class Step:
     """One classifier on the way: it judges whether the row belongs below `node`, or has the label itself."""
@@ -161,25 +171,25 @@ class Explanation:
 
     @property
     def deciding(self) -> tuple[Path, ...]:
-        """The paths that count in each tree: the best one reached (or all reached, where their mean counts), or the
-        best one if none was."""
+        """The paths that count in each tree: the best one reached (or all reached that are not faint beside it, where
+        their mean counts), or the best one if none was."""
         seen: dict[int, list[Path]] = {}
         for path in self.paths:
             mine = seen.setdefault(path.tree, [])
-            if not mine or (self.merge == "mean" and path.reached):
+            if not mine or (self.merge == "mean" and path.reached and path.score >= FAINT * mine[0].score):
                 mine.append(path)
         return tuple(path for mine in seen.values() for path in mine)
 
     @property
     def open_score(self) -> float:
-        """The score if the beam left nothing out; of an ensemble, the mean of its members'."""
+        """The score if the beam left nothing out, as the model's `score` gives it; of an ensemble, the mean of its
+        members'."""
         if self.members:
             return sum(member.open_score for member in self.members) / len(self.members)
         scores: dict[int, list[float]] = {}
         for path in self.paths:
             scores.setdefault(path.tree, []).append(path.score)
-        merged = [sum(s) / len(s) if self.merge == "mean" else max(s) for s in scores.values()]
-        return sum(merged) / self.n_trees
+        return sum(_merged(found, self.merge) for found in scores.values()) / self.n_trees
 
     def pushes(self) -> dict[int, float]:
         """What each feature added to the margins of the deciding paths, summed along a path, averaged over paths.

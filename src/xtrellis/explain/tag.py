@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ..arrays import Float64
+from ..text import PointTable, code_points
 from .explanation import Explanation, Names
+from .words import Words, share_out
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -19,15 +23,8 @@ UP = ("black on #d2f4d9", "black on #7ee29a", "bold white on #1a7f37")
 DOWN = ("black on #ffdcd7", "black on #ff9c94", "bold white on #b3261e")
 FAINT, MIDDLING, STRONG = 0.06, 0.25, 0.6  # parts of the strongest push: less than faint is not worth a colour
 EXCERPT, AROUND = 400, 40  # characters of a long text that are shown for each of several labels
-
-
-class Word(NamedTuple):
-    """A piece of the text and how much it pushed the label up (or down, below 0)."""
-
-    start: int
-    end: int
-    text: str
-    push: float
+LARGEST = 20_000  # characters that are shown of any text: some ten pages
+PIECE = 1 << 20  # characters looked at together
 
 
 @dataclass(frozen=True)
@@ -37,7 +34,7 @@ class ExplainedTag:
     text: str
     label: str
     explanation: Explanation
-    words: tuple[Word, ...]
+    words: Words
     label_names: Names
     feature_names: Names
 
@@ -62,7 +59,7 @@ class ExplainedTag:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        words = [word._asdict() for word in self.words if word.push]
+        words = [word._asdict() for word in self.words.that_push()]
         return {"words": words, **self.explanation.to_dict(self.label_names, self.feature_names)}
 
     def highlighted(self, *, at_most: int | None = None) -> Text:
@@ -72,17 +69,52 @@ class ExplainedTag:
         """
         from rich.text import Text
 
-        out = Text("".join(char if char.isprintable() else " " for char in self.text))
-        strongest = max((abs(word.push) for word in self.words), default=0.0)
-        strong: list[Word] = []
-        for word in self.words:
-            part = abs(word.push) / strongest if strongest else 0.0
-            if part >= FAINT:
-                shade = 0 if part < MIDDLING else 1 if part < STRONG else 2
-                out.stylize((UP if word.push > 0 else DOWN)[shade], word.start, word.end)
-            if part >= MIDDLING:
-                strong.append(word)
-        return out if at_most is None or len(self.text) <= at_most else _excerpt(out, strong, at_most)
+        with np.errstate(all="ignore"):  # a damaged model may hold anything
+            sizes = np.abs(self.words.pushes)
+            strongest = sizes.max(initial=0.0)
+            parts = sizes / strongest if strongest else sizes
+        if at_most is None or len(self.text) <= at_most:
+            return self._coloured(0, len(self.text), parts)
+        stretches = self._stretches(parts, at_most)
+        shown = Text(" … ").join(self._coloured(*stretch, parts) for stretch in stretches)
+        ends = ("… " if stretches[0][0] else "", " …" if stretches[-1][1] < len(self.text) else "")
+        return Text.assemble(ends[0], shown, ends[1])
+
+    def _coloured(self, begin: int, end: int, parts: Float64) -> Text:
+        """Characters begin .. end, coloured; `parts` says how strong each word is beside the strongest."""
+        from rich.text import Text
+
+        edges, pushes = self.words.edges, self.words.pushes
+        out = Text(_printable(self.text[begin:end]))
+        first, last = np.searchsorted(edges, begin, side="right") - 1, np.searchsorted(edges, end, side="left")
+        for i in (first + np.flatnonzero(parts[first:last] >= FAINT)).tolist():
+            shade = 0 if parts[i] < MIDDLING else 1 if parts[i] < STRONG else 2
+            start, stop = max(int(edges[i]), begin), min(int(edges[i + 1]), end)
+            out.stylize((UP if pushes[i] > 0 else DOWN)[shade], start - begin, stop - begin)
+        return out
+
+    def _stretches(self, parts: Float64, at_most: int) -> list[tuple[int, int]]:
+        """What lies around the strongest words, in the order of the text, until there are `at_most` characters."""
+        strong = np.flatnonzero(parts >= MIDDLING)
+        order = strong[np.argsort(-parts[strong], kind="stable")]
+        begins: list[int] = []
+        ends: list[int] = []
+        taken = 0
+        for i in order[: at_most + 1].tolist():  # each takes a character at least, or lies within what is taken
+            begin, end = int(self.words.edges[i]), int(self.words.edges[i + 1])
+            around = AROUND if begins else min(AROUND, max(0, at_most - (end - begin)) // 2)
+            start, end = max(0, begin - around), min(len(self.text), end + around)
+            if not begins:  # a word may be longer than all that is shown
+                end = min(end, start + at_most)
+            low, high = bisect_left(ends, start), bisect_right(begins, end)  # those that it touches become one with it
+            if low < high:
+                start, end = min(start, begins[low]), max(end, ends[high - 1])
+            more = end - start - sum(ends[low:high]) + sum(begins[low:high])
+            if taken + more > at_most:
+                break
+            taken += more
+            begins[low:high], ends[low:high] = [start], [end]
+        return list(zip(begins, ends, strict=True)) or [(0, at_most)]
 
     def render(self, *, top: int = 10, compact: bool = False) -> TagView:
         """For a rich console: the highlighted text, then the path; colourless consoles get the path only."""
@@ -107,59 +139,22 @@ class TagView:
         steps = Steps(tag.explanation, tag.label_names, tag.feature_names, top=self.top, compact=self.compact)
         yield from steps.head(width)
         if console.color_system is not None and not console.no_color:
-            text = tag.highlighted(at_most=EXCERPT if self.compact else None)
+            text = tag.highlighted(at_most=EXCERPT if self.compact else LARGEST)
             for line in text.wrap(console, max(width - LEFT, 20)):
                 yield Text.assemble(" " * LEFT, line)
         yield from steps.body(width)
 
 
-def _excerpt(text: Text, words: Sequence[Word], at_most: int) -> Text:
-    """The stretches around the strongest words, in the order of the text, until there are `at_most` characters."""
-    from rich.text import Text
-
-    wanted: set[int] = set()
-    for word in sorted(words, key=lambda word: -abs(word.push)):
-        around = range(max(0, word.start - AROUND), min(len(text), word.end + AROUND))
-        if wanted and len(wanted.union(around)) > at_most:
-            break
-        wanted.update(around)
-    positions = sorted(wanted) or list(range(at_most))
-    pieces: list[Text] = []
-    begin = positions[0]
-    for here, following in zip(positions, [*positions[1:], -1], strict=True):
-        if following != here + 1:
-            pieces.append(text[begin : here + 1])
-            begin = following
-    ends = ("… " if positions[0] else "", " …" if positions[-1] + 1 < len(text) else "")
-    return Text.assemble(ends[0], Text(" … ").join(pieces), ends[1])
+def _printable(text: str) -> str:
+    """With a space for what a terminal would obey or not show."""
+    if text.isprintable():
+        return text
+    out = []
+    for begin in range(0, len(text), PIECE):
+        points = code_points(text[begin : begin + PIECE]).copy()
+        points[_SHOWS.at(points) == 0] = ord(" ")
+        out.append(points.tobytes().decode("utf-32-le"))
+    return "".join(out)
 
 
-def share_out(text: str, spans: Iterable[tuple[int, int, Sequence[int]]], pushes: dict[int, float]) -> tuple[Word, ...]:
-    """Each feature's push, divided evenly among its places in the text and there among the characters, by words.
-
-    So a word that is part of several n-grams gets its part of each, and the words together have what the features have.
-    """
-    places: dict[int, list[tuple[int, int]]] = {}
-    for start, end, features in spans:
-        for feature in features:
-            places.setdefault(feature, []).append((start, end))
-    kinds = [_kind(char) for char in text]
-    amount = [0.0] * len(text)
-    for feature, push in pushes.items():
-        for start, end in (found := places.get(feature, [])):
-            inside = [i for i in range(start, end) if kinds[i]] or range(start, end)
-            for i in inside:
-                amount[i] += push / len(found) / len(inside)
-    words = []
-    for _, run in groupby(range(len(text)), key=lambda i: kinds[i]):
-        positions = list(run)
-        start, end = positions[0], positions[-1] + 1
-        words.append(Word(start, end, text[start:end], sum(amount[start:end])))
-    return tuple(words)
-
-
-def _kind(char: str) -> int:
-    """0 for space, 1 for what makes words, 2 for the rest."""
-    if char.isspace():
-        return 0
-    return 1 if char.isalnum() or char == "_" or unicodedata.category(char)[0] == "M" else 2
+_SHOWS = PointTable(lambda char: int(char.isprintable()))

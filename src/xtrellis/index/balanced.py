@@ -11,7 +11,7 @@ from .._native import cluster as native
 from ..arrays import Csr, Int32, Int64, spans_of_work
 from ..core import integer, key, number, param, progress, run
 from ..labels import LabelSpace
-from .base import Index
+from .base import LEAST_GAIN, Index
 from .shape import TreeLevel, balanced_levels, level_depths
 from .tree import LabelTree
 
@@ -31,6 +31,11 @@ class BalancedTree(Index):
 
     def build(self, labels: LabelSpace, *, seed: int) -> LabelTree:
         """Split until the leaves are small enough."""
+        members, cuts = self.halves(labels, seed=seed)
+        return nested(members, [cuts[depth] for depth in level_depths(len(cuts) - 1, self.arity)], labels.n_labels)
+
+    def halves(self, labels: LabelSpace, *, seed: int) -> tuple[Int32, list[Int64]]:
+        """Labels in leaf order and, for each level of two from the root down, where its sets begin."""
         n_labels = labels.n_labels
         bits = max(0, math.ceil(math.log2(n_labels / self.max_leaf)))
         members = np.arange(n_labels, dtype=np.int32)
@@ -39,7 +44,7 @@ class BalancedTree(Index):
             for level in range(bits):
                 cuts.append(self._halve(labels.vectors, members, cuts[-1], seed, level, labels.threads))
                 advance(1)
-        return nested(members, [cuts[depth] for depth in level_depths(bits, self.arity)], n_labels)
+        return members, cuts
 
     def expected_levels(self, labels: LabelSpace) -> list[TreeLevel]:
         """Known but for a label here and there."""
@@ -57,7 +62,8 @@ class BalancedTree(Index):
             native.split_balanced(
                 vectors.indptr, vectors.indices, vectors.data, vectors.shape[1],
                 members, cuts[first : last + 1], keys[first:last],
-                iterations=self.iterations, tolerance=self.tolerance, objectives=objectives[first:last],
+                iterations=self.iterations, tolerance=max(self.tolerance, LEAST_GAIN),
+                objectives=objectives[first:last],
             )  # fmt: skip
 
         run(split, spans_of_work(upto, 8 * threads), threads=threads)

@@ -9,6 +9,10 @@ from ..labels import LabelSpace
 from .shape import ARITY, LEAF, TreeLevel, balanced_levels
 from .tree import LabelTree
 
+# A split that gains less than this is done whatever `tolerance` says: sums of floats never agree better, and rounds
+# that change nothing would go on for as long as `iterations` allow.
+LEAST_GAIN = 1e-9
+
 
 class Index(Configured):
     """Builds a `LabelTree`. Equal parameters, labels and seed give equal trees, whatever the number of threads."""
@@ -25,3 +29,8 @@ class Index(Configured):
     def needs_vectors(self) -> bool:
         """False for builders that do not look at the labels' vectors, so that those are never made."""
         return True
+
+    def clustering_bytes(self, n_labels: int, entries: float, width: float, threads: int) -> float:
+        """What `build` takes beside the labels' vectors, at most, by the number of labels, the entries of their vectors
+        and the features that occur in them: a copy of them all, and sums over the features on every thread."""
+        return 8 * entries + 24 * n_labels + 32 * width * threads

@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Float64, Int32, Int64
+from .shape import level_depths
 from .tree import LabelTree
 
+JOINS: tuple[str, ...] = ("frequency", "levels")
 Bool = NDArray[np.bool_]
 
 
@@ -24,6 +26,20 @@ class Binary:
         self.depth: Int64 = np.zeros(1, np.int64)
         self.n_closed = 0  # labels in sets that are small enough
         self._first = 0  # of the last level
+
+    @classmethod
+    def nested(cls, members: Int32, cuts: list[Int64], max_leaf: int) -> Binary:
+        """From labels in leaf order and, for each level from the root down, where its sets (halves) begin."""
+        tree = cls(len(members), max_leaf)
+        tree.members = members
+        for cut in cuts[1:]:
+            tree.level += 1
+            last = tree._first + np.arange(len(tree.parent) - tree._first)
+            nodes = last[tree.end[last] - tree.begin[last] > 1]  # half of a single label is empty: no node
+            begin = tree.begin[nodes]
+            after = np.searchsorted(cut, begin, side="right")
+            tree.split(nodes, cut[after] - begin)
+        return tree
 
     def open_level(self) -> Int64:
         """The nodes of the last level that are too large to be leaves."""
@@ -41,13 +57,31 @@ class Binary:
         self.end = np.concatenate([self.end, np.column_stack([middle, self.end[nodes]]).ravel()])
         self.depth = np.concatenate([self.depth, np.full(2 * len(nodes), self.level + 1)])
 
-    def join(self, arity: int, frequency: Float64) -> LabelTree:
+    def join(self, arity: int, how: str, frequency: Float64 | None = None) -> LabelTree:
         """A tree whose nodes have up to `arity` children; leaves stay whole, and a set of one label becomes that label.
 
-        From the root down, a node takes in whichever of its children is asked for most often and has the two below it
-        for its own, until it has `arity` of them. Against leaving out whole levels of two, precision was alike within
-        noise (debian-depends, yso-100k, held-out rows); best-first search for ten answers saw 0 to 7% fewer nodes at
-        tradeoffs up to 2, and 8 to 26% fewer from 6 on, where leaves lie most unevenly.
+        `how` is one of `JOINS`. With `arity` 2 they are alike: nothing is joined, and `frequency` is not needed.
+        """
+        if how == "levels" or frequency is None:
+            return self._join_levels(arity)
+        return self._join_by_frequency(arity, frequency)
+
+    def _join_levels(self, arity: int) -> LabelTree:
+        """Leave out whole levels of two, as `BalancedTree` does; a leaf hangs below the nearest level that stays."""
+        kept = np.isin(self.depth, level_depths(int(self.depth.max()), arity))
+        is_leaf = np.ones(len(self.parent), bool)
+        is_leaf[self.parent[1:]] = False
+        above = np.maximum(self.parent, 0)
+        while not kept[above].all():
+            above = np.where(kept[above], above, self.parent[above])
+        above[0] = -1
+        return self._tree(kept | is_leaf, is_leaf, above)
+
+    def _join_by_frequency(self, arity: int, frequency: Float64) -> LabelTree:
+        """From the root down, let frequent nodes be taken in by the one above them.
+
+        A node takes in whichever of its children is asked for most often and has the two below it for its own, until
+        it has `arity` of them.
         """
         n = len(self.parent)
         below = np.full(n, -1, np.int64)  # the first of a node's two children

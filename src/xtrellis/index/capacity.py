@@ -43,6 +43,12 @@ class Wishes:
         """The label of every pair."""
         return np.repeat(np.arange(self.n_labels), np.diff(self.offsets))
 
+    def worth(self, least: int) -> Wishes:
+        """Those that are worth at least so much."""
+        kept = np.flatnonzero(self.counts >= least)
+        offsets = np.searchsorted(self.labels[kept], np.arange(self.n_labels + 1)).astype(np.int64)
+        return Wishes(offsets, self.clusters[kept], self.counts[kept], self.n_clusters)
+
 
 def fit_in(wishes: Wishes, homes: Int32, *, copies: int, limit: int) -> tuple[tuple[Int64, Int64], float]:
     """Pairs (labels, clusters) within the limit, and the gap to the best as a share of it (0: it is the best)."""
@@ -59,6 +65,12 @@ def fit_in(wishes: Wishes, homes: Int32, *, copies: int, limit: int) -> tuple[tu
         taken, bound = priced(wishes, copies, limit)
     labels, clusters, worth = _with_the_rest(wishes, taken, homes, limit)
     return (labels, clusters), max(0.0, 1 - worth / bound) if bound > 0 else 0.0
+
+
+def give_more(wishes: Wishes, room: Int64) -> tuple[Int64, Int64]:
+    """Pairs (labels, clusters), one a label at most, within what is left in each cluster."""
+    taken, _ = priced(wishes, 1, room)
+    return wishes.labels[taken], wishes.clusters[taken].astype(np.int64)
 
 
 def exact(wishes: Wishes, copies: int, limit: int) -> Int64:
@@ -86,8 +98,9 @@ def exact(wishes: Wishes, copies: int, limit: int) -> Int64:
     return np.flatnonzero(solved.x[:n] > 0.5)
 
 
-def priced(wishes: Wishes, copies: int, limit: int, steps: int = STEPS) -> tuple[Int64, float]:
-    """Good pairs, as positions in `wishes`, and what no pairs are worth more than."""
+def priced(wishes: Wishes, copies: int, limit: int | Int64, steps: int = STEPS) -> tuple[Int64, float]:
+    """Good pairs, as positions in `wishes`, and what no pairs are worth more than; `limit` of all clusters or each."""
+    room = np.broadcast_to(np.asarray(limit, np.int64), wishes.n_clusters).copy()
     clusters, counts = wishes.clusters, wishes.counts.astype(np.float64)
     prices = np.zeros(wishes.n_clusters)
     best: Int64 = np.empty(0, np.int64)
@@ -95,18 +108,18 @@ def priced(wishes: Wishes, copies: int, limit: int, steps: int = STEPS) -> tuple
     for step in range(steps):
         worth = counts - prices[clusters]
         wanted = native.wanted_pairs(wishes.offsets, worth, copies)
-        dual = float(worth[wanted].sum() + limit * prices.sum())
+        dual = float(worth[wanted].sum() + (room * prices).sum())
         if bound == np.inf or dual < bound * (1 - 1e-9):
             bound = dual
         else:
             scale *= 0.7
         if step % CHECK == 0 or step == steps - 1:
-            taken = native.take_pairs(wishes.offsets, clusters, wishes.n_clusters, worth, copies, limit)
+            taken = native.take_pairs(wishes.offsets, clusters, worth, copies, room)
             if counts[taken].sum() > best_worth:
                 best, best_worth = taken, float(counts[taken].sum())
         if best_worth >= bound * (1 - ENOUGH):
             break
-        excess = np.bincount(clusters[wanted], minlength=wishes.n_clusters) - limit
+        excess = np.bincount(clusters[wanted], minlength=wishes.n_clusters) - room
         slope = np.where((prices == 0) & (excess < 0), 0.0, excess).astype(np.float64)
         length = float((slope**2).sum())
         if length == 0:
@@ -139,8 +152,9 @@ def _with_the_rest(wishes: Wishes, taken: Int64, homes: Int32, limit: int) -> tu
     home = homes[lost].astype(np.int64)
     stays = _ranks(home) < room[home]
     room -= np.bincount(home[stays], minlength=wishes.n_clusters)
-    elsewhere = np.repeat(np.arange(wishes.n_clusters), np.maximum(room, 0))[: int((~stays).sum())]
-    home[~stays] = elsewhere
+    # The first places that are free, cluster by cluster; only as many are written down as labels need.
+    free = np.cumsum(np.maximum(room, 0))
+    home[~stays] = np.searchsorted(free, np.arange(int((~stays).sum())), side="right")
     return np.concatenate([labels, lost]), np.concatenate([clusters, home]), worth
 
 

@@ -39,5 +39,5 @@ class FrequencyIndex(Index):
         _RowWeights(or_none=True), "how often each training row will be asked; None for all alike", default=None
     )
 
-    def _frequency(self, labels: LabelSpace, kind: str, focus: float = 0.5) -> Float64:
-        return code_frequency(labels.Y, kind, row_weights=self.row_weights, focus=focus)
+    def _frequency(self, labels: LabelSpace, kind: str, focus: float = 0.5, answers: int = 1) -> Float64:
+        return code_frequency(labels.Y, kind, row_weights=self.row_weights, focus=focus, answers=answers)

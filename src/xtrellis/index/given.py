@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Check, DataError, InputError, ParameterError, choice, file_path, param
+from ..core import Check, DataError, InputError, ParameterError, as_path, choice, file_path, param, shown
 from ..labels import LabelSpace
 from .base import Index
 from .hierarchy import Edges, grow
@@ -75,17 +75,25 @@ class GivenTree(Index):
     def _edges(self, labels: LabelSpace) -> Edges:
         n_labels, names = labels.n_labels, labels.names
         if (self.path is None) == (self.parents is None):
-            given = "neither" if self.path is None else "both"
-            raise ParameterError(f"GivenTree needs either path, a file, or parents, a hierarchy; got {given}")
+            which = "neither" if self.path is None else "both"
+            raise ParameterError(f"GivenTree needs either path, a file, or parents, a hierarchy; got {which}")
         if self.path is not None:
-            return _resolve(read_edges(Path(self.path)), n_labels, names)
+            return _resolve(read_edges(as_path(self.path, error=DataError)), n_labels, names)
         if isinstance(self.parents, Mapping):
             pairs = ((str(c), "" if p is None else str(p)) for c, p in self.parents.items())
             return _resolve(pairs, n_labels, names)
-        above = np.asarray(self.parents, np.int64)
-        if len(above) < n_labels:
-            raise InputError(f"parents must have an entry for each of the {n_labels} labels; got {len(above)}")
-        return Edges(np.arange(len(above)), above, len(above), lambda label: _show(label, names))
+        given = np.asarray(self.parents)
+        if len(given) < n_labels:
+            raise InputError(f"parents must have an entry for each of the {n_labels} labels; got {len(given)}")
+        wrong = next((v for v in (given.max(initial=0), given.min(initial=0)) if abs(int(v)) > MOST), None)
+        if wrong is not None:  # told before it is cut to 64 bits
+            raise InputError(f"parents must be node numbers below {len(given)}, or -1; got {shown(int(wrong))}")
+        above = given.astype(np.int64)
+
+        def show(node: int) -> str:
+            return f"node {node}" if node >= n_labels else _show(node, names)
+
+        return Edges(np.arange(len(above)), above, len(above), show)
 
 
 def _show(label: int, names: Sequence[str] | None) -> str:
@@ -114,7 +122,7 @@ def read_edges(path: Path) -> Iterable[tuple[str, str]]:
     """`child TAB parent` a line; blank lines are skipped."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeError) as error:
         raise DataError(f"the hierarchy cannot be read: {error}", path=path) from None
     for number, line in enumerate(lines, 1):
         if not line.strip():

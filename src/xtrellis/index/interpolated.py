@@ -8,7 +8,9 @@ code (λ-1)₊. So λ'=0 is balanced 2-means, λ'=1 2-means weighted by frequenc
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +19,8 @@ from ..arrays import Float64, Int32, Int64, assemble, ranges, spans_of_work
 from ..core import choice, integer, key, number, param, progress, run
 from ..labels import FREQUENCIES, LabelSpace
 from .balanced import BalancedTree
-from .binary import Binary
+from .base import LEAST_GAIN
+from .binary import JOINS, Binary
 from .frequency import FrequencyIndex
 from .shape import TreeLevel, balanced_levels
 from .tree import LabelTree
@@ -29,20 +32,29 @@ NO_VECTORS = assemble(np.zeros(0, np.float32), np.zeros(0, np.int32), np.zeros(1
 class InterpolatedTree(FrequencyIndex):
     """Frequent labels lie nearer to the root, as far as similar ones can stay together; leaves lie at different depths.
 
-    `tradeoff` says how much frequencies count: 0 builds the same tree as `BalancedTree`, 1 makes both halves of a split
-    equally frequent instead of equally large, inf is Fano's code, which looks at frequencies alone.
+    `tradeoff` says how much frequencies count: 0 makes the splits of `BalancedTree`, 1 makes both halves of a split
+    equally frequent instead of equally large, inf is Fano's code, which looks at frequencies alone. `join` says how
+    nodes of two become wider ones, whatever the tradeoff: with 0 and "levels" it is the tree of `BalancedTree`.
     """
 
     tradeoff: float = param(
         number(at_least=0, infinite=True), "what frequencies count: 0 nothing (balanced), inf everything", default=0.5
     )
     arity: int = param(integer(at_least=2), "children of an inner node at most", default=16)
+    join: str = param(
+        choice(*JOINS),
+        "nodes of two become wider: frequent ones by being taken in, or all by levels",
+        default="frequency",
+    )
     max_leaf: int = param(integer(at_least=1), "sets of at most so many labels are not split", default=100)
     frequency: str = param(
         choice(*FREQUENCIES), "above tradeoff 1: labels a row counts for, all or as few as serve it", default="marginal"
     )
     focus: float = param(
         number(at_least=0, at_most=1), "frequency 'soft': share of a row for its most frequent label", default=0.5
+    )
+    answers: int = param(
+        integer(at_least=1), "frequency 'marginal' and 'soft': a row's most frequent labels that count", default=1
     )
     smoothing: float = param(number(at_least=0), "weight that all labels of a set share evenly", default=0.1)
     route: str = param(
@@ -56,8 +68,11 @@ class InterpolatedTree(FrequencyIndex):
     def build(self, labels: LabelSpace, *, seed: int) -> LabelTree:
         """Split from the root down, a level at a time, then join nodes of two to wider ones."""
         if self.tradeoff == 0:
-            same = ("arity", "max_leaf", "iterations", "tolerance")
-            return BalancedTree(**{name: getattr(self, name) for name in same}).build(labels, seed=seed)
+            same = ("max_leaf", "iterations", "tolerance")
+            even = BalancedTree(**{name: getattr(self, name) for name in same})
+            halves = Binary.nested(*even.halves(labels, seed=seed), self.max_leaf)
+            by_frequency = self.arity > 2 and self.join == "frequency"
+            return halves.join(self.arity, self.join, self._frequency(labels, "all") if by_frequency else None)
         weights = self._weights(labels)
         tree = Binary(labels.n_labels, self.max_leaf)
         with progress.step("clustering labels", total=labels.n_labels, unit="labels") as advance:
@@ -71,7 +86,13 @@ class InterpolatedTree(FrequencyIndex):
                 begins, ends = tree.begin[open_sets], tree.end[open_sets]
                 weights.refresh(tree.members, begins, ends)
                 tree.split(open_sets, self._split(labels, tree.members, begins, ends, weights, keys))
-        return tree.join(self.arity, weights.plain)
+        return tree.join(self.arity, self.join, weights.plain)
+
+    @classmethod
+    def params_from_json(cls, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Before `join` was a parameter, balanced trees were joined by levels and all others by frequency."""
+        found = super().params_from_json(params)
+        return {"join": "levels" if found.get("tradeoff") == 0 else "frequency", **found}
 
     def expected_levels(self, labels: LabelSpace) -> list[TreeLevel]:
         """As if it were balanced."""
@@ -86,7 +107,7 @@ class InterpolatedTree(FrequencyIndex):
         share = 2.0 if math.isinf(self.tradeoff) else 2 * self.tradeoff / (1 + self.tradeoff)  # λ
         plain = self._frequency(labels, "all")
         needs_code = share > 1 or self.route == "direct"
-        code = self._frequency(labels, self.frequency, self.focus) if needs_code else plain
+        code = self._frequency(labels, self.frequency, self.focus, self.answers) if needs_code else plain
         if self.route == "direct":
             return _Weights(plain, code, 2 - share, 0.0, share, self.smoothing)
         return _Weights(plain, code, 2 - share, min(share, 1), max(share - 1, 0), self.smoothing)
@@ -116,7 +137,7 @@ class InterpolatedTree(FrequencyIndex):
                 vectors.indptr, vectors.indices, vectors.data, vectors.shape[1],
                 members, begins[part], ends[part], weights.of_label, keys[part],
                 similarity=weights.similarity, code=weights.code_share,
-                iterations=self.iterations, tolerance=self.tolerance,
+                iterations=self.iterations, tolerance=max(self.tolerance, LEAST_GAIN),
                 lefts=lefts[part], objectives=objectives[part], borders=borders[part], alphas=alphas[part],
             )  # fmt: skip
 

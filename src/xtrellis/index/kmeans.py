@@ -10,7 +10,7 @@ from .._native import cluster as native
 from ..arrays import Csr, Int32
 from ..core import integer, key, number, param, progress, run, spans
 from ..labels import LabelSpace
-from .base import Index
+from .base import LEAST_GAIN, Index
 from .shape import TreeLevel, unbalanced_levels
 from .tree import LabelTree
 
@@ -63,11 +63,21 @@ class KMeansTree(Index):
                         if len(piece) > 1:
                             open_sets.append(_Set(len(parents), piece))
                             parents.append(parent.node)
+                if not open_sets:
+                    break
         return LabelTree.from_parents(parents, np.concatenate(placed), np.concatenate(owners), labels.n_labels)
 
     def expected_levels(self, labels: LabelSpace) -> list[TreeLevel]:
         """About: clusters of a split have very different sizes."""
         return unbalanced_levels(labels.n_labels, self.k, self.depth, self.max_leaf)
+
+    def clustering_bytes(self, n_labels: int, entries: float, width: float, threads: int) -> float:
+        """Beside that, the sums of k clusters: of one large set, or of a small one on each thread."""
+        if n_labels <= self.max_leaf:
+            return 0
+        small = min(width, LARGE / self.k, 8 * entries / self.k)
+        sums = 4 * -(-self.k // 16) * 16 * max(width, threads * small)
+        return super().clustering_bytes(n_labels, entries, width, threads) + sums
 
     def _split_all(self, labels: LabelSpace, sets: list[_Set], seed: int) -> list[Int32]:
         """The cluster of every member of every set; a set that is large is shared between threads."""
@@ -104,8 +114,9 @@ class KMeansTree(Index):
         return clusters
 
     def _iterate(self, state: native.KMeans, n: int, threads: int) -> None:
+        tolerance = max(self.tolerance, LEAST_GAIN)
         if threads == 1:
-            state.run(self.iterations, self.tolerance)
+            state.run(self.iterations, tolerance)
             return
         # The same rounds as `run`, step by step. More pieces than threads: rows differ in length.
         pieces, best = spans(n, 8 * threads), -1.0
@@ -115,6 +126,6 @@ class KMeansTree(Index):
                 return
             run(state.update, range(state.groups), threads=threads)
             now = state.objective()
-            if now - best < self.tolerance * n:
+            if now - best < tolerance * n:
                 return
             best = max(best, now)

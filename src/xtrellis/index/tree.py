@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from itertools import pairwise
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from ..arrays import Int32, Int64, ranges
-from ..core import InputError, StoreError
+from ..arrays import MAX_ID, Int32, Int64, as_integers, as_numbers, ranges
+from ..core import InputError, StoreError, shown
 from ..store import State, Storable
 
 
@@ -24,8 +25,11 @@ class LabelTree(Storable):
     """A rooted tree over labels."""
 
     def __init__(self, offsets: Any, children: Any, n_labels: int) -> None:
-        self.offsets: Int64 = np.ascontiguousarray(offsets, np.int64)
-        self.children: Int32 = np.ascontiguousarray(children, np.int32)
+        self.offsets: Int64 = as_integers(offsets, "a tree's offsets")
+        self.children: Int32 = as_integers(children, "a tree's children", dtype=np.int32)
+        given: Any = n_labels
+        if isinstance(given, bool) or not isinstance(given, Integral):
+            raise InputError(f"n_labels must be an integer; got {shown(n_labels)}")
         self.n_labels = int(n_labels)
         self._validate()
 
@@ -35,9 +39,13 @@ class LabelTree(Storable):
 
         Children of a node keep the order of their old numbers: nodes first, then labels.
         """
-        parents = np.asarray(node_parents, np.int64)
-        labels, label_parents = np.asarray(labels, np.int64), np.asarray(label_parents, np.int64)
+        parents = as_integers(node_parents, "node_parents", "the parent of each node")
+        labels, label_parents = as_integers(labels, "labels"), as_integers(label_parents, "label_parents")
         n_nodes = len(parents)
+        if len(labels) != len(label_parents):
+            raise InputError(f"every label needs a parent; got {len(labels)} labels and {len(label_parents)} parents")
+        if len(labels) and (labels.min() < 0 or labels.max() > MAX_ID):
+            raise InputError(f"labels must be numbers from 0; got {labels.min() if labels.min() < 0 else labels.max()}")
         roots = np.flatnonzero(parents == -1)
         if len(roots) != 1:
             raise InputError(f"a tree needs exactly one root (parent -1); got {len(roots)}")
@@ -82,10 +90,13 @@ class LabelTree(Storable):
         labels = ~children[children < 0]
         if len(labels) and labels.max() >= self.n_labels:
             raise InputError(f"a tree's labels must be below {self.n_labels}; got {labels.max()}")
-        missing = np.flatnonzero(np.bincount(labels, minlength=self.n_labels) == 0)
-        if len(missing):
+        # Nothing of the size of n_labels is made before there are as many places: the number may come from a file.
+        there = np.unique(labels) if len(labels) < self.n_labels else np.flatnonzero(np.bincount(labels))
+        if len(there) < self.n_labels:
+            gaps = np.flatnonzero(there != np.arange(len(there)))
             raise InputError(
-                f"every label needs a place in the tree; {len(missing)} have none, the first is {missing[0]}"
+                f"every label needs a place in the tree; {self.n_labels - len(there)} have none, the first is "
+                f"{gaps[0] if len(gaps) else len(there)}"
             )
         owners = self.owner[children < 0]
         if ((owners[1:] == owners[:-1]) & (labels[1:] <= labels[:-1])).any():
@@ -157,7 +168,7 @@ class LabelTree(Storable):
 
     def expected_depth(self, frequency: Any) -> float:
         """Mean depth of a label drawn with these frequencies (one number ≥ 0 a label, in any unit)."""
-        weights = np.asarray(frequency, np.float64)
+        weights = as_numbers(frequency, "frequency", f"one number for each of {self.n_labels} labels")
         if weights.shape != (self.n_labels,):
             raise InputError(
                 f"frequency must be one number for each of {self.n_labels} labels; got shape {weights.shape}"
@@ -218,7 +229,10 @@ class LabelTree(Storable):
         offsets, children = state.arrays["offsets"], state.arrays["children"]
         if offsets.dtype != np.int64 or children.dtype != np.int32 or offsets.ndim != 1 or children.ndim != 1:
             raise StoreError("a tree's offsets must be int64 and its children int32, both of one dimension")
+        n_labels = state.meta.get("n_labels")
+        if not isinstance(n_labels, int) or isinstance(n_labels, bool):
+            raise StoreError(f"n_labels must be an integer; got {n_labels!r:.80}")
         try:
-            return cls(offsets, children, int(state.meta["n_labels"]))
+            return cls(offsets, children, n_labels)
         except InputError as error:
             raise StoreError(f"the label tree is damaged: {error}") from None

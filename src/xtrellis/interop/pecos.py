@@ -20,10 +20,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
-from ..arrays import MAX_ID, Array, Float32, Int64, ranges
-from ..core import InputError, ParameterError, StoreError, nearest, progress
+from ..arrays import LARGEST_FEATURE, MAX_ID, Array, Float32, Int64, parts_of, ranges, read_saved
+from ..core import InputError, StoreError, as_path, choice, progress, shown
 from ..index import LabelTree
 from ..linear import MAX_BLOCK, TRANSFORMS, LinearTree, PackedTree, PlainBlock
 
@@ -58,15 +57,15 @@ def import_pecos(path: str | Path, *, transform: str | None = None) -> LinearTre
     `beam` becomes the beam that the model was saved with. `transform` replaces the saved post-processor, as PECOS's
     own `predict(post_processor=…)` does. Labels that PECOS left out of its clusters get score 0.
     """
-    if transform is not None and transform not in TRANSFORMS:
-        raise ParameterError(f"transform: there is no {transform!r}{nearest(transform, TRANSFORMS)}")
-    folder = _ranker_folder(Path(path))
+    choice(*TRANSFORMS, or_none=True)("transform", transform)
+    folder = _ranker_folder(as_path(path, error=StoreError))
     layers = _read_layers(folder)
     levels = _place(layers)
     tree = _tree(folder, levels, layers[-1].W.shape[1])
     transform = transform or _transform(folder, layers)
     blocks = [block for layer, level in zip(layers, levels, strict=True) for block in _blocks(layer, level)]
     model = LinearTree(transform=transform, bias=max(layers[0].bias, 0.0), beam=_beam(layers), storage="float32")
+    model.normalize_rows = False  # its answers are to rows as they are
     biases = np.concatenate([own for _, own in blocks])
     plain = [block for block, _ in blocks]
     packed = PackedTree.pack(tree, plain, biases, layers[0].n_features, transform=transform, storage="float32")
@@ -78,11 +77,14 @@ def import_pecos(path: str | Path, *, transform: str | None = None) -> LinearTre
 
 def _ranker_folder(path: Path) -> Path:
     """The folder with the levels: `path`/ranker, or `path` itself."""
-    if not path.is_dir():
-        raise StoreError(f"{path} is not a folder; give the folder that PECOS's XLinearModel.save wrote")
-    for folder in (path / "ranker", path):
-        if (folder / "0.model").is_dir():
-            return folder
+    try:
+        if not path.is_dir():
+            raise StoreError(f"{path} is not a folder; give the folder that PECOS's XLinearModel.save wrote")
+        for folder in (path / "ranker", path):
+            if (folder / "0.model").is_dir():
+                return folder
+    except OSError as error:  # a name that is too long, a folder that may not be entered
+        raise StoreError(f"{shown(str(path))} cannot be opened: {error.strerror or error}") from None
     raise StoreError(f"{path} is not a PECOS XR-Linear model: it has no folder ranker/0.model")
 
 
@@ -91,7 +93,7 @@ def _read_layers(folder: Path) -> list[Layer]:
     _refuse_mapped(about, folder)
     depth = about.get("depth", len(list(folder.glob("*.model"))))
     if type(depth) is not int or not 1 <= depth <= MAX_DEPTH:
-        raise StoreError(f"{folder / 'param.json'}: depth must be a number from 1 to {MAX_DEPTH}; got {depth!r}")
+        raise StoreError(f"{folder / 'param.json'}: depth must be a number from 1 to {MAX_DEPTH}; got {shown(depth)}")
     layers: list[Layer] = []
     with progress.step("reading PECOS levels", total=depth, unit="levels") as advance:
         for d in range(depth):
@@ -115,21 +117,21 @@ def _read_layer(folder: Path) -> Layer:
     about = _read_json(folder / "param.json")
     _refuse_mapped(about, folder)
     bias, settings = about.get("bias"), about.get("pred_kwargs")
-    if isinstance(bias, bool) or not isinstance(bias, (int, float)) or not np.isfinite(bias):
-        raise StoreError(f"{folder / 'param.json'}: bias must be a number; got {bias!r}")
+    if isinstance(bias, bool) or not isinstance(bias, (int, float)) or not abs(bias) <= LARGEST_FEATURE:
+        raise StoreError(
+            f"{folder / 'param.json'}: bias must be a number within ±{LARGEST_FEATURE:g}; got {shown(bias)}"
+        )
     if not isinstance(settings, dict):
-        raise StoreError(f"{folder / 'param.json'}: pred_kwargs must be an object; got {settings!r}")
+        raise StoreError(f"{folder / 'param.json'}: pred_kwargs must be an object; got {shown(settings)}")
     topk, post_processor = settings.get("only_topk"), settings.get("post_processor")
     if type(topk) is not int or not 1 <= topk <= MAX_ID:
-        raise StoreError(f"{folder / 'param.json'}: only_topk must be a number from 1; got {topk!r}")
-    W, C = _read_matrix(folder / "W.npz"), _read_matrix(folder / "C.npz")
+        raise StoreError(f"{folder / 'param.json'}: only_topk must be a number from 1; got {shown(topk)}")
+    W, C = _read_matrix(folder / "W.npz", "csc"), _read_matrix(folder / "C.npz", "csr")
     n_features = int(W.shape[0]) - (bias > 0)
     if n_features < 0 or W.shape[1] < 1:
         raise StoreError(f"{folder / 'W.npz'} must be features × children, both at least 1; got {W.shape}")
     if C.shape[0] != W.shape[1]:
         raise StoreError(f"{folder}: C has {C.shape[0]} rows and W {W.shape[1]} columns; both must be the children")
-    C = C.tocsr()
-    C.sum_duplicates()
     places = np.diff(C.indptr)  # what is stored counts, whatever its value: so PECOS reads it
     if places.max() > 1:
         child = int(np.argmax(places > 1))
@@ -152,6 +154,8 @@ def _read_json(path: Path) -> dict[str, Any]:
         raise StoreError(f"{path} is missing; a PECOS model has one beside each of its parts")
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise StoreError(f"{path} cannot be opened: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:
         raise StoreError(f"{path} is not JSON ({error})") from None
     if not isinstance(found, dict):
@@ -159,31 +163,22 @@ def _read_json(path: Path) -> dict[str, Any]:
     return found
 
 
-def _read_matrix(path: Path) -> Any:
-    """A sparse matrix as checked csc of float32 without duplicates. Nothing is ever unpickled."""
+def _read_matrix(path: Path, wanted: str) -> Any:
+    """A sparse matrix as checked csr or csc of float32 without duplicates."""
     if not path.is_file():
         raise StoreError(f"{path} is missing")
     try:
-        with path.open("rb") as file:  # opened here, because NumPy leaves a damaged file open
-            matrix = sp.load_npz(file)  # scipy passes allow_pickle=False
-        if matrix.ndim != 2 or matrix.dtype.kind not in "fiub" or max(matrix.shape) > MAX_ID:
-            raise StoreError(
-                f"{path} must hold numbers, at most {MAX_ID} × {MAX_ID}; got {matrix.dtype} {matrix.shape}"
-            )
-        if matrix.format in ("csr", "csc", "bsr"):
-            matrix.check_format(full_check=True)
-        with np.errstate(over="ignore"):
-            matrix = sp.csc_array(matrix, dtype=np.float32)
-        matrix.sum_duplicates()
-    except StoreError:
-        raise
-    except MemoryError:
-        raise StoreError(f"{path} announces arrays that do not fit into memory") from None
-    except Exception as error:  # zipfile, zlib, struct, scipy: damage has no one name here
-        raise StoreError(f"{path} is not a sparse matrix saved by PECOS ({type(error).__name__}: {error})") from None
+        with path.open("rb") as file:
+            kind, arrays, shape = read_saved(file)
+        parts = parts_of(kind, arrays, shape, "it", turned=wanted == "csc")
+    except (InputError, OSError) as error:
+        raise StoreError(f"{path}: {error}") from None
+    with np.errstate(over="ignore"):
+        matrix = parts._replace(data=parts.data.astype(np.float32)).to_scipy()
+    matrix.sum_duplicates()
     if not np.isfinite(matrix.data).all():
         raise StoreError(f"{path} holds values that are not finite")
-    return matrix
+    return matrix.T if wanted == "csc" else matrix
 
 
 def _transform(folder: Path, layers: list[Layer]) -> str:
@@ -216,11 +211,12 @@ def _place(layers: list[Layer]) -> list[PlacedLevel]:
     reachable, useful = _alive(layers)
     lost = ~reachable[-1]
     levels: list[PlacedLevel] = []
-    place = np.zeros(layers[0].n_clusters, np.int64)  # PECOS gives score 1 to every cluster above the first level
+    place = np.zeros(1, np.int64)
     gathering = 0  # the place of the node above the lost labels
     for d, layer in enumerate(layers):
         kept = np.flatnonzero(reachable[d] & useful[d])
-        owners = place[layer.parents[kept]]
+        # PECOS gives score 1 to every cluster above the first level, of which a file may announce any number.
+        owners = place[layer.parents[kept]] if d else np.zeros(len(kept), np.int64)
         columns = kept
         if lost.any():
             extra = np.flatnonzero(lost) if layer is layers[-1] else np.array([len(layer.parents)])
@@ -301,7 +297,10 @@ def _group(
 
     biases: Float32 = np.where(columns >= 0, np.float32(0), NOWHERE).astype(np.float32)
     is_bias = features == layer.n_features
-    biases[slot[is_bias]] = values[is_bias] * np.float32(layer.bias)
+    with np.errstate(over="ignore"):
+        biases[slot[is_bias]] = values[is_bias] * np.float32(layer.bias)
+    if not np.isfinite(biases).all():
+        raise StoreError(f"the biases of a level, weights times {layer.bias:g}, are not finite in float32")
     kept = ~is_bias & (values != 0)
     slot, features, values = slot[kept], features[kept], values[kept]
 

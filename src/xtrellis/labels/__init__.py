@@ -2,11 +2,12 @@
 
 from .entangle import entangle, fuse
 from .frequency import FREQUENCIES, code_frequency, label_frequency
+from .narrow import Narrow, is_wide, narrowed
 from .propensity import inverse_propensity, propensity_constants
 from .space import LabelSpace
-from .statistics import FeatureCurve, label_feature_count
+from .statistics import SAMPLE_NONZEROS, FeatureCurve, label_feature_count
 
 __all__ = [
-    "FREQUENCIES", "FeatureCurve", "LabelSpace", "code_frequency", "entangle", "fuse", "inverse_propensity",
-    "label_feature_count", "label_frequency", "propensity_constants",
+    "FREQUENCIES", "SAMPLE_NONZEROS", "FeatureCurve", "LabelSpace", "Narrow", "code_frequency", "entangle", "fuse",
+    "inverse_propensity", "is_wide", "label_feature_count", "label_frequency", "narrowed", "propensity_constants",
 ]  # fmt: skip

@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 
 from .._native import cluster as native
-from ..arrays import Csr, Int64, StringTable, row_numbers
-from ..core import InputError, choice, generator, integer, key
+from ..arrays import Csr, Int64, StringTable, as_integers, row_numbers
+from ..core import InputError, choice, generator, integer, key, require
 from ..data import Dataset, TrainingData, labels_from_pairs
 from .space import LabelSpace
 
@@ -25,9 +25,10 @@ def entangle(dataset: Dataset, k: int = 8, *, mode: str = "medium", seed: int = 
     clusters of 32·k similar labels, `hard` among all. A fused label is named by its parts, `a + b`. `fuse` applies the
     map to further rows (a test part).
     """
+    require(dataset, Dataset, "dataset", "an xt.Dataset")
     integer(at_least=1)("k", k)
     choice(*MODES)("mode", mode)
-    integer(at_least=0)("seed", seed)
+    integer(at_least=0, at_most=2**63 - 1)("seed", seed)
     L = dataset.n_labels
     if mode != "hard" and dataset.X is None:
         raise InputError(
@@ -49,10 +50,14 @@ def entangle(dataset: Dataset, k: int = 8, *, mode: str = "medium", seed: int = 
 
 def fuse(dataset: Dataset, fused: Int64) -> Dataset:
     """The data set with every label l replaced by `fused[l]`; a row that has several parts of one has it once."""
-    fused = np.asarray(fused, np.int64)
+    require(dataset, Dataset, "dataset", "an xt.Dataset")
+    fused = as_integers(fused, "fused", "the new number of each label")
     if fused.shape != (dataset.n_labels,):
         raise InputError(f"the map must have an entry for each of {dataset.n_labels} labels; got shape {fused.shape}")
     n_fused = int(fused.max()) + 1 if len(fused) else 0
+    if len(fused) and (fused.min() < 0 or n_fused > len(fused)):
+        bad = fused.min() if fused.min() < 0 else fused.max()
+        raise InputError(f"fused labels must be numbered from 0 to at most {len(fused) - 1}; got {bad}")
     names = None
     if dataset.label_names is not None:
         parts: list[list[str]] = [[] for _ in range(n_fused)]

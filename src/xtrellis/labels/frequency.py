@@ -8,7 +8,7 @@ import numpy as np
 
 from .._native import labels as native
 from ..arrays import Csr, Float64, Int64, as_labels, transpose
-from ..core import InputError, choice, number
+from ..core import InputError, choice, integer, number
 
 # How a row shares its weight between its labels, as `code_frequency` has them.
 FREQUENCIES = ("all", "marginal", "greedy", "soft")
@@ -20,7 +20,9 @@ def label_frequency(Y: Any) -> Int64:
     return np.bincount(Y.indices, minlength=int(Y.shape[1])).astype(np.int64)
 
 
-def code_frequency(Y: Any, kind: str = "all", *, row_weights: Any = None, focus: float = 0.5) -> Float64:
+def code_frequency(
+    Y: Any, kind: str = "all", *, row_weights: Any = None, focus: float = 0.5, answers: int = 1
+) -> Float64:
     """How often each label should be expected at the end of a search for *some* right label of a row; sums to 1.
 
     If two frequent labels always come together, only one of them needs a place near the root. `kind` says which labels
@@ -32,11 +34,15 @@ def code_frequency(Y: Any, kind: str = "all", *, row_weights: Any = None, focus:
       few labels as possible. Takes about as long as counting.
     - "soft": `focus` parts "marginal" and 1 - `focus` parts "all".
 
+    For searches of k labels, `answers` = k lets a row count for its k most frequent labels instead of one ("marginal"
+    and "soft"); with as many as rows have labels that is "all".
+
     Reference: Baharav et al. 2021, "Enabling Efficiency-Precision Trade-offs for Label Trees in Extreme
     Classification", appendix B.
     """
     choice(*FREQUENCIES)("kind", kind)
     number(at_least=0, at_most=1)("focus", focus)
+    integer(at_least=1)("answers", answers)
     Y = as_labels(Y)
     weights = as_row_weights(row_weights, int(Y.shape[0]))
     everywhere = _sums(Y.indices, np.repeat(weights, np.diff(Y.indptr)), int(Y.shape[1]))
@@ -47,7 +53,7 @@ def code_frequency(Y: Any, kind: str = "all", *, row_weights: Any = None, focus:
         return _shares(_greedy(Y, weights, everywhere))
     if kind == "all":
         return _shares(everywhere)
-    marginal = _shares(_marginal(Y, weights, everywhere))
+    marginal = _shares(_marginal(Y, weights, everywhere, answers))
     return marginal if kind == "marginal" else _shares(focus * marginal + (1 - focus) * _shares(everywhere))
 
 
@@ -78,14 +84,17 @@ def _shares(frequency: Float64) -> Float64:
     return shares
 
 
-def _marginal(Y: Csr, weights: Float64, frequency: Float64) -> Float64:
+def _marginal(Y: Csr, weights: Float64, frequency: Float64, answers: int) -> Float64:
     n_labels = len(frequency)
     order = np.argsort(-frequency, kind="stable")
     place = np.empty(n_labels, np.int64)
     place[order] = np.arange(n_labels)
-    filled = np.flatnonzero(np.diff(Y.indptr))
-    best = order[np.minimum.reduceat(place[Y.indices], Y.indptr[filled])]
-    return _sums(best, weights[filled], n_labels)
+    counts = np.diff(Y.indptr)
+    row_of = np.repeat(np.arange(len(counts)), counts)
+    first = np.lexsort((place[Y.indices], row_of))  # each row's labels, the most frequent first
+    ahead = np.arange(len(first)) - np.repeat(Y.indptr[:-1], counts)
+    chosen = first[ahead < answers]
+    return _sums(Y.indices[chosen], weights[row_of[chosen]], n_labels)
 
 
 def _greedy(Y: Csr, weights: Float64, frequency: Float64) -> Float64:

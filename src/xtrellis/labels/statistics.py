@@ -10,6 +10,7 @@ from ..arrays import Csr, Int32, Int64, ranges
 
 SAMPLE = 256  # labels looked at
 SAMPLE_NONZEROS = 1_000_000
+SAMPLE_ROWS = 20_000  # of a label
 
 
 def label_feature_count(X: Csr, Y: Csr) -> float:
@@ -32,8 +33,9 @@ def label_feature_count(X: Csr, Y: Csr) -> float:
 
 def _distinct(X: Csr, rows: Int64) -> int:
     """Different features of some rows; a label of very many rows is looked at in part, which is nearly all."""
-    if len(rows) > 20_000:
-        rows = rows[:: len(rows) // 20_000 + 1]
+    most = min(SAMPLE_ROWS, max(1, 2 * SAMPLE_NONZEROS * int(X.shape[0]) // max(1, int(X.nnz))))
+    if len(rows) > most:
+        rows = rows[:: len(rows) // most + 1]
     return len(np.unique(_columns(X, rows)))
 
 

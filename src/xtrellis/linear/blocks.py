@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._native import search as native
-from ..arrays import Array, Float32, Int32, Int64, UInt8, UInt32
+from ..arrays import Array, Float32, Int32, Int64, UInt8, UInt32, ranges
 from ..index import LabelTree
 
 MAX_BLOCK = 256  # children; a child's place in its block is one byte
@@ -51,18 +51,26 @@ def cut_block(first: int, count: int, n_rows: int) -> list[tuple[int, int]]:
 
 def join_block(parts: Sequence[PlainBlock]) -> PlainBlock:
     """The block, by feature again; a feature's children stay ascending, since the parts are."""
-    features = np.concatenate([np.repeat(f, np.diff(starts)) for f, starts, _, _ in parts])
-    children = np.concatenate([c + np.uint8(GROUP * i) for i, (_, _, c, _) in enumerate(parts)])
-    order = np.argsort(features, kind="stable")
-    kept, counts = np.unique(features, return_counts=True)
-    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.uint32)
-    return kept, starts, children[order], np.concatenate([w for *_, w in parts])[order]
+    kept = np.unique(np.concatenate([features for features, *_ in parts]))
+    places = [np.searchsorted(kept, features) for features, *_ in parts]
+    counts = np.zeros(len(kept), np.int64)
+    for place, (_, starts, _, _) in zip(places, parts, strict=True):
+        counts[place] += np.diff(starts)
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    children, weights = np.empty(starts[-1], np.uint8), np.empty(starts[-1], np.float32)
+    # Part by part: a sort of all entries would take several times their memory.
+    following = starts[:-1].copy()
+    for i, (place, (_, begins, its_children, its_weights)) in enumerate(zip(places, parts, strict=True)):
+        lengths = np.diff(begins).astype(np.int64)
+        at = ranges(following[place], lengths)
+        children[at], weights[at] = its_children + np.uint8(GROUP * i), its_weights
+        following[place] += lengths
+    return kept, starts.astype(np.uint32), children, weights
 
 
-def scratch_bytes(rows: Any, nonzeros: Any, width: Any) -> Any:
-    """Bytes that training one block takes while it runs, by its rows, their non-zeros and the features they may have.
-
-    A copy of the rows (8 a non-zero), and up to 32 lanes of weights a feature and of dual variables a row.
-    """
-    lanes = 32 * 4
+def scratch_bytes(rows: Any, nonzeros: Any, width: Any, children: float) -> Any:
+    """Bytes that training one block takes while it runs, by its rows, their non-zeros, the features they may have and
+    its children: a copy of the rows (8 a non-zero), and a lane of weights a feature and of dual variables a row for
+    each child of a group. The weights that are kept come on top."""
+    lanes = 4 * next((lanes for lanes in (4, 8, 16) if children <= lanes), GROUP)
     return 8 * nonzeros + (lanes + 40) * rows + (lanes + 24) * np.minimum(nonzeros, width)

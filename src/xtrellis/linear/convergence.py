@@ -37,5 +37,5 @@ class Convergence:
         progress.note(
             f"{self.unsolved:,} of {self.classifiers:,} classifiers ({share:.3g} %) were not solved within "
             f"max_epochs={max_epochs} ({self.mean_epochs:.1f} were taken on average); the model can be used, but a "
-            f"larger max_epochs, or a tolerance above {tolerance:g}, would let them converge"
+            f"larger max_epochs, or a tolerance above {float(tolerance):g}, would let them converge"
         )

@@ -12,20 +12,22 @@ from typing import Protocol
 
 import numpy as np
 
-from ..arrays import Float64, n_bytes_of
+from ..arrays import Float64
 from ..core import size_text, thread_count
 from ..data import TrainingData
 from ..index import Index, Overlap
-from ..labels import FeatureCurve, LabelSpace, label_feature_count
+from ..labels import SAMPLE_NONZEROS, FeatureCurve, LabelSpace, label_feature_count
 from ..model import Estimate
-from .blocks import MAX_BLOCK, scratch_bytes
-from .segments import MAX_SEGMENT
+from . import footprint
+from .blocks import MAX_BLOCK, key_bits, scratch_bytes
+from .segments import KEY_BITS, MAX_SEGMENT
 
 KEPT = 0.6  # weights a classifier keeps, as a share of the features of its positive rows
 USED = 0.6  # features a node keeps weights for, as a share of those that so many random rows would have
 TOGETHER = 0.5  # alike labels share nodes: how much of the scatter of a random tree is left
 PACKING = 1.5  # while arrays are joined, the largest of them is there twice
 ENTRY = {"float32": 5, "float16": 3, "int8": 2}  # bytes of a weight with its child
+SECONDS = 8e-9  # of one core for a feature of a row that visits a classifier; from 3e-9 to 15e-9 on real data
 FEATURE = 3.5  # bytes of a feature in a block, its share of a bucket included
 
 
@@ -34,9 +36,13 @@ class LinearEstimate(Estimate):
     """`model_bytes` is what is usual, `model_bytes_at_most` what no pruning would give."""
 
     model_bytes_at_most: int
+    sampling_bytes: int  # to estimate all this
+    fixed_bytes: int  # there while classifiers are trained: renumbered rows, arrays of each thread, trees
     placing_bytes: int  # label vectors, while the tree is built
+    matching_bytes: int  # leading rows down the tree, placing labels in several clusters; no node is trained meanwhile
     routes_bytes: int
-    scratch_bytes: int  # nodes that are worked on at once
+    entries_bytes: int  # weights of the nodes that are worked on at once, before they are sorted by feature
+    scratch_bytes: int  # nodes that are worked on at once, with those weights
     largest_scratch_bytes: int  # the largest of them
     segment_bytes: int  # weights that are in memory even if finished ones go to disk
     weights_bytes: int  # weights while they wait and are packed
@@ -44,8 +50,8 @@ class LinearEstimate(Estimate):
     @property
     def least_bytes(self) -> int:
         """The most that is in use at once if nodes wait for each other and finished weights go to disk."""
-        training = self.routes_bytes + self.largest_scratch_bytes + self.segment_bytes
-        return self.matrices_bytes + max(self.placing_bytes, training)
+        training = self.routes_bytes + max(self.largest_scratch_bytes + self.segment_bytes, self.matching_bytes)
+        return self.matrices_bytes + max(self.sampling_bytes, self.placing_bytes, self.fixed_bytes + training)
 
     def to_dict(self) -> dict[str, int]:
         return {**super().to_dict(), "least_bytes": self.least_bytes}
@@ -82,11 +88,16 @@ def estimate(data: TrainingData, habits: Habits) -> LinearEstimate:
     label_features = label_feature_count(X, Y)
     kept_share = KEPT * (0.1 / habits.prune) ** 0.7 if habits.prune else math.inf
 
-    visits, weights, weights_at_most, features = 0.0, 0.0, 0.0, 0.0
+    weights, weights_at_most, features = 0.0, 0.0, 0.0
+    visits: list[float] = []  # of each level
+    level_bytes: list[float] = []
+    widths: list[float] = []
     scratch: list[tuple[float, int]] = []  # bytes of a node's block, how many of that size
-    widest_level = 0.0
+    most_entries, n_blocks = 0.0, 0
+    threads, entry = thread_count(habits.threads), ENTRY[habits.storage]
     slots_below = sum(level.labels for level in levels)
     n_slots = max(1, slots_below)  # places of labels: more than labels if some have copies
+    work = 0.0
     for level in levels:
         share = slots_below / n_slots  # of the labels, here or further down
         slots_below -= level.labels
@@ -98,45 +109,81 @@ def estimate(data: TrainingData, habits: Habits) -> LinearEstimate:
         cap = min(width, habits.max_weights or math.inf)
         kept = min(cap, kept_share * curve.distinct(below * nonzeros_a_row)) * level.inner  # by clusters of labels
         kept += min(cap, kept_share * label_features / n_labels) * level.labels
-        visits += here
+        used = min(USED * width * level.nodes, kept) * max(1.0, children / MAX_BLOCK)
+        blocks = max(1, math.ceil(children / MAX_BLOCK))
+        # Collected before they are sorted by feature; in parts, then joined.
+        entries = 24 * kept / level.children * min(children, MAX_BLOCK)
+        tasks = level.nodes * blocks * footprint.parts_of_block(children, rows, threads)
+        own = float(scratch_bytes(rows, rows * nonzeros_a_row, width, children))
+        scratch.append((own + entries, tasks))
+        most_entries = max(most_entries, entries)
+        n_blocks += level.nodes * blocks
         weights += kept
         weights_at_most += cap * level.children
-        features += min(USED * width * level.nodes, kept) * max(1.0, children / MAX_BLOCK)
-        blocks = max(1, math.ceil(children / MAX_BLOCK))
-        entries = 24 * kept / level.children * min(children, MAX_BLOCK)  # collected before they are sorted by feature
-        scratch.append((float(scratch_bytes(rows, rows * nonzeros_a_row, width)) + entries, level.nodes * blocks))
-        widest_level = max(widest_level, here)
+        features += used
+        work += here * children * nonzeros_a_row
+        visits.append(here)
+        widths.append(width)
+        level_bytes.append(kept * entry + used * FEATURE)
 
-    entry = ENTRY[habits.storage]
-    one_model = weights * entry + features * FEATURE
-    at_most = weights_at_most * entry + features / USED * FEATURE
+    buckets = n_blocks * (4 << max(0, key_bits(n_features) - KEY_BITS))  # the fewest that a block has
+    one_model = weights * entry + features * FEATURE + buckets
+    at_most = weights_at_most * entry + features / USED * FEATURE + buckets
     waiting = sum(level.nodes for level in levels) * 1500  # small arrays as objects
     n_classifiers = sum(level.children for level in levels)
-    segment = one_model * min(1.0, 2 * MAX_SEGMENT / n_classifiers)  # one begins before the last has ended
-    threads = thread_count(habits.threads)
-    beams = 16 * n_rows * habits.negative_beam if habits.negatives != "teacher" else 0
-    if habits.overlap is not None:  # clusters held by rows, gathered over levels and sorted; labels × rows
-        beams = max(beams, 64 * n_rows * habits.overlap.beam + 8 * int(Y.nnz))
-    placing = int(_placing(data, label_features)) if habits.index.needs_vectors else 0
-    routes = int(40 * widest_level + beams)
-    scratched = int(_largest(scratch, threads) + 4 * n_features * threads)
-    waiting_weights = int((habits.n_trees - 1 + PACKING) * one_model + waiting)
+    # One segment begins before the last has ended, and is joined from its blocks.
+    a_segment = max(
+        size * min(1.0, MAX_SEGMENT / level.children) for size, level in zip(level_bytes, levels, strict=True)
+    )
+    space = footprint.Space.of(X, curve.distinct(int(X.nnz)))
+    maps = 4 * space.length * (threads if threads > 1 else 2)  # the calling thread keeps that of clustering
+    fixed = space.narrow_bytes + maps + 40 * n_classifiers * habits.n_trees
+    placing = 0.0
+    if habits.index.needs_vectors:
+        placing = space.narrow_bytes + footprint.placing(data, habits.index, label_features, space, threads)
+    routes = footprint.routing(levels, visits, n_slots)
+    beams = [habits.negative_beam] if habits.negatives != "teacher" else []
+    matching = 0.0
+    if habits.overlap is not None and len(levels) > 1:
+        beams.append(habits.overlap.beam)
+        clusters = sum(level.nodes for level in levels if level.labels)
+        led = footprint.matching(levels, n_rows, habits.overlap.beam)
+        placed = footprint.overlapping(data.label_counts, n_rows, clusters, habits.overlap.beam)
+        copies_kept, copying = footprint.folded(data, min(habits.overlap.folds, n_rows))
+        matching = sum(level_bytes[:-1]) + max(led, placed, copying)
+        fixed += copies_kept
+        fixed += footprint.folding(X, Y, habits.overlap.folds, space)
+    for beam in beams:
+        for level, size, width in zip(levels[:-1], level_bytes, widths, strict=False):
+            led = footprint.descending(X, level, size, width, beam, threads)
+            matching = max(matching, sum(level_bytes[:-1]) + led)
+        routes += 8 * n_rows * min(beam, max(level.nodes for level in levels))
+    sampling = 30 * min(int(X.nnz), 2 * SAMPLE_NONZEROS)
+    scratched, largest = _largest(scratch, threads), max(size for size, _ in scratch)
+    waiting_weights = (habits.n_trees - 1 + PACKING) * one_model + waiting
+    before = (habits.n_trees - 1) * one_model
+    training = fixed + routes + max(scratched + waiting_weights, matching + before)
     return LinearEstimate(
         rows=n_rows,
         features=n_features,
         labels=n_labels,
         classifiers=n_classifiers * habits.n_trees,
-        visits=int(visits) * habits.n_trees,
-        matrices_bytes=n_bytes_of(X, Y, data.label_features),
-        training_bytes=max(placing, routes + scratched + waiting_weights),
+        visits=int(sum(visits)) * habits.n_trees,
+        seconds=max(1, round(work * SECONDS * habits.n_trees)),
+        matrices_bytes=data.n_bytes,
+        training_bytes=int(max(sampling, placing, training)),
         model_bytes=int(one_model) * habits.n_trees,
         model_bytes_at_most=int(max(at_most, one_model)) * habits.n_trees,
-        placing_bytes=placing,
-        routes_bytes=routes,
-        scratch_bytes=scratched,
-        largest_scratch_bytes=int(max(size for size, _ in scratch) + 4 * n_features * threads),
-        segment_bytes=int(PACKING * segment + waiting),
-        weights_bytes=waiting_weights,
+        sampling_bytes=sampling,
+        fixed_bytes=int(fixed),
+        placing_bytes=int(placing),
+        matching_bytes=int(matching),
+        routes_bytes=int(routes),
+        entries_bytes=int(most_entries * threads),
+        scratch_bytes=int(scratched),
+        largest_scratch_bytes=int(largest),
+        segment_bytes=int(min(3 * a_segment, PACKING * one_model) + waiting),
+        weights_bytes=int(waiting_weights),
     )
 
 
@@ -154,17 +201,6 @@ def _visits(labels_a_row: Float64, n_nodes: int, habits: Habits | None) -> float
         return teacher
     matcher = float(len(labels_a_row) * min(habits.negative_beam, n_nodes))
     return matcher if habits.negatives == "matcher" else min(teacher / 4 + matcher, len(labels_a_row) * n_nodes)
-
-
-def _placing(data: TrainingData, label_features: float) -> float:
-    """Labels × rows, and the labels' vectors, which are there twice while their parts are joined.
-
-    Features of the labels' own are set beside them, and both are scaled: up to three of the whole.
-    """
-    vectors = 2 * 8 * label_features
-    if data.label_features is not None:
-        vectors = 3 * 8 * (label_features + int(data.label_features.nnz))
-    return 24 * int(data.Y.nnz) + 16 * data.n_labels + vectors
 
 
 def _largest(sizes: list[tuple[float, int]], count: int) -> float:

@@ -16,7 +16,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Csr, Float64, Int64, as_row, assemble, ranges
+from ..arrays import Csr, Float64, Int64, assemble
 from ..explain import TYPICAL, Explanation, Path, Push, Step, log_score, strongest
 from .blocks import MAX_BLOCK
 from .packed import FAINT, PackedTree
@@ -25,15 +25,14 @@ from .search import score_tree
 
 def explain(
     trees: Sequence[PackedTree],
-    x: Any,
+    row: Csr,
     label: int,
     *,
     beam: int | None,
     search: str = "beam",
     label_counts: Int64 | None = None,
 ) -> Explanation:
-    """Every path to `label`, each step with what the features of row `x` added to its margin."""
-    row = as_row(x, n_features=trees[0].n_features)
+    """Every path to `label`, each step with what the features of the row added to its margin."""
     with np.errstate(all="ignore"):  # a damaged model may hold anything
         return _explain(trees, row, label, beam, search, label_counts)
 
@@ -81,14 +80,7 @@ def _filled(tree: PackedTree, walk: Walk, row: Csr, found: NDArray[np.bool_]) ->
 
 def entries(tree: PackedTree, block: int, row: Csr) -> tuple[Int64, Int64, Float64]:
     """The weights of a block that meet features of `row`, as (place in the row, child in the block, weight)."""
-    features, starts, children, weights = tree.block(block)
-    at = np.searchsorted(features, row.indices)
-    met = np.flatnonzero(at < len(features))
-    met = met[features[at[met]] == row.indices[met]]
-    begin = starts[at[met]].astype(np.int64)
-    counts = starts[at[met] + 1].astype(np.int64) - begin
-    where = ranges(begin, counts)
-    return np.repeat(met, counts), children[where].astype(np.int64), weights[where].astype(np.float64)
+    return tree.look_up(block, row.indices)
 
 
 def margins(tree: PackedTree, node: int, row: Csr) -> Float64:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from ..core import StoreError, key, n_bytes, progress
 from ..data import TrainingData
 from ..index import LabelTree, OverlapRound
-from ..labels import LabelSpace
+from ..labels import LabelSpace, Narrow, narrowed
 from ..store import IN_MEMORY, Checkpoint, DiskScratch
 from .convergence import Convergence
-from .memory import Plan, give_back, plan
+from .memory import Overflow, Plan, give_back, keep_little, plan
 from .overlap import overlapped, require_even
 from .packed import PackedTree, ranks_by_frequency
 from .segments import Segment
@@ -28,26 +28,33 @@ def fit_trees(
     """The trained trees of a model, and the rounds of overlapping of each; the model itself is not touched."""
     how = Plan()
     if model.memory_limit is not None:
+        keep_little()
         how = plan(model._estimate(data), n_bytes(model.memory_limit))
         progress.note(f"memory_limit: {how}")
+        give_back()
     with ExitStack() as open_things:
         saved = None
         if checkpoint is not None:
             saved = open_things.enter_context(Checkpoint(checkpoint, model.made_from(data)))
-        disk = open_things.enter_context(DiskScratch()) if how.spill else IN_MEMORY
+        limited = model.memory_limit is not None
+        disk = Overflow(open_things.enter_context(DiskScratch()), how.weights) if limited else IN_MEMORY
+        narrow = narrowed(data.X)
         seeds = [key(model.seed, "tree", i) if i else model.seed for i in range(model.n_trees)]
         # All trees first: their label vectors are large and must be gone before classifiers take their place.
-        trees = _build(model, data, seeds, saved)
+        trees = _build(model, data, narrow, seeds, saved)
         give_back()
-        packed, history, convergence = [], [], Convergence()
+        packed: list[PackedTree] = []
+        history, convergence = [], Convergence()
         for i, (tree, seed) in enumerate(zip(trees, seeds, strict=True)):
 
             def make(tree: LabelTree, stage: str, i: int = i, seed: int = seed) -> Trainer:
+                if isinstance(disk, Overflow):
+                    disk.begin(sum(done.n_bytes for done in packed))
                 return Trainer(
                     data.X, data.Y, tree, model.solver(), model.negative_rows(),
-                    storage=model.storage, seed=seed, threads=model.threads, room=how.room,
-                    scratch=saved.scratch(f"tree{i}.{stage}", mapped=how.spill) if saved else disk,
-                    convergence=convergence,
+                    storage=model.storage, seed=seed, threads=model.threads, room=how.room, narrow=narrow,
+                    scratch=saved.scratch(f"tree{i}.{stage}", mapped=limited) if saved else disk,
+                    convergence=convergence, row_weights=data.sample_weight,
                 )  # fmt: skip
 
             rounds: list[OverlapRound] = []
@@ -68,9 +75,15 @@ def fit_trees(
     return tuple(packed), tuple(history)
 
 
-def _build(model: LinearTree, data: TrainingData, seeds: list[int], saved: Checkpoint | None) -> list[LabelTree]:
-    labels = LabelSpace(data, normalize_rows=model.normalize_label_rows, threads=model.threads)
+def _build(
+    model: LinearTree, data: TrainingData, narrow: Narrow, seeds: list[int], saved: Checkpoint | None
+) -> list[LabelTree]:
+    labels = LabelSpace(data, normalize_rows=model.normalize_label_rows, threads=model.threads, narrow=narrow)
     trees = []
+    missing = saved is None or any(saved.get(f"tree{i}") is None for i in range(len(seeds)))
+    if model.memory_limit is not None and model.index.needs_vectors and missing:
+        _ = labels.vectors
+        give_back()  # what was needed to make them is as large as they are
     for i, seed in enumerate(seeds):
         stored = saved.get(f"tree{i}") if saved else None
         if stored is None:

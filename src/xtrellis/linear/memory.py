@@ -5,17 +5,24 @@ from __future__ import annotations
 import ctypes
 import math
 from dataclasses import dataclass
+from typing import Any
 
+from ..arrays import Array
 from ..core import ParameterError, size_text
+from ..store import DiskScratch, Scratch
 from .estimate import LinearEstimate
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How to train: bytes that the nodes under way may take together, and whether finished weights go to disk."""
+    """How to train: bytes that the nodes under way may take together, and whether finished weights go to disk.
+
+    If they need not, `weights` is what they may take in memory: should they grow beyond, the rest goes there after all.
+    """
 
     room: float = math.inf
     spill: bool = False
+    weights: float = math.inf
 
     def __str__(self) -> str:
         where = "; finished weights go to disk" if self.spill else ""
@@ -26,21 +33,73 @@ def plan(expected: LinearEstimate, limit: int | None) -> Plan:
     """The quickest way that fits; ParameterError if there is none."""
     if limit is None:
         return Plan()
-    fixed = expected.matrices_bytes + expected.routes_bytes
-    placing = expected.matrices_bytes + expected.placing_bytes
-    if placing <= limit and fixed + expected.weights_bytes + expected.largest_scratch_bytes <= limit:
-        return Plan(room=limit - fixed - expected.weights_bytes)
+    fixed = expected.matrices_bytes + expected.fixed_bytes + expected.routes_bytes
+    # What nodes take is known when they begin, but for the weights that they will keep.
+    left = limit - fixed - (expected.entries_bytes if expected.scratch_bytes > expected.largest_scratch_bytes else 0)
+    if expected.peak_bytes <= limit or (
+        expected.least_bytes <= limit and fixed + expected.weights_bytes + expected.largest_scratch_bytes <= limit
+    ):
+        return Plan(room=max(0, left - expected.weights_bytes), weights=expected.weights_bytes)
     if expected.least_bytes <= limit:
-        return Plan(room=limit - fixed - expected.segment_bytes, spill=True)
-    if placing >= expected.least_bytes:
-        most, cure = f"label vectors {size_text(expected.placing_bytes)}", "fewer features"
-    else:
-        most, cure = f"the largest node {size_text(expected.largest_scratch_bytes)}", "fewer rows or features"
+        return Plan(room=max(0, left - expected.segment_bytes), spill=True, weights=0)
+    most, cure = _most(expected)
     raise ParameterError(
         f"memory_limit is {size_text(limit)}, but this training needs about {size_text(expected.least_bytes)} even "
         f"with one node at a time and finished weights on disk (data {size_text(expected.matrices_bytes)}, {most}); "
         f"raise the limit, or use {cure}"
     )
+
+
+def _most(expected: LinearEstimate) -> tuple[str, str]:
+    """What needs most, and what would help."""
+    if expected.matrices_bytes + expected.placing_bytes >= expected.least_bytes:
+        return f"label vectors and clusters {size_text(expected.placing_bytes)}", "fewer features"
+    if expected.matching_bytes > expected.largest_scratch_bytes + expected.segment_bytes:
+        return f"leading rows to clusters {size_text(expected.matching_bytes)}", "fewer rows or a smaller beam"
+    return f"the largest node {size_text(expected.largest_scratch_bytes)}", "fewer rows or features"
+
+
+class Overflow(Scratch):
+    """Finished weights in memory as long as they take no more than `room`; from then on, on disk."""
+
+    def __init__(self, disk: DiskScratch, room: float) -> None:
+        self._disk, self._room, self._held, self._full = disk, room, 0, room <= 0
+
+    def begin(self, held: int) -> None:
+        """Of what was put before, so many bytes are still there."""
+        self._held = held
+
+    def put(self, name: str, arrays: dict[str, Array]) -> dict[str, Array]:
+        n_bytes = sum(array.nbytes for array in arrays.values())
+        self._full = self._full or self._held + n_bytes > self._room
+        if self._full:
+            return self._disk.put(name, arrays)
+        self._held += n_bytes
+        return arrays
+
+    def empty(self, length: int, dtype: Any) -> Array:
+        """For what is joined from arrays that were put: it takes their place."""
+        return self._disk.empty(length, dtype) if self._full else super().empty(length, dtype)
+
+    def settle(self, array: Array) -> None:
+        self._disk.settle(array)
+
+
+# glibc's <malloc.h>: from what size on an array is the system's as soon as it is freed; how much of the rest may wait.
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+LARGE = 1 << 20
+
+
+def keep_little() -> None:
+    """From now on, have freed memory returned to the system soon.
+
+    By itself the allocator learns from large arrays to keep them for later, up to 64 MB in a pool for each thread that
+    `give_back` cannot reach: as much again as a training of middle size needs. Other allocators keep little anyway.
+    """
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None)
+    if set_option is not None:
+        set_option(M_MMAP_THRESHOLD, LARGE)
+        set_option(M_TRIM_THRESHOLD, LARGE)
 
 
 def give_back() -> None:

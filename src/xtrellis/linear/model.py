@@ -7,12 +7,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from ..arrays import Csr, TopK, as_pairs, as_rows
+from ..arrays import Csr, TopK, as_pairs
 from ..core import ParameterError, StoreError, choice, flag, integer, number, param, part, size
 from ..data import TrainingData
 from ..explain import Explanation
 from ..index import BalancedTree, Index, LabelTree, Overlap, OverlapRound
-from ..model import Model, check_k, check_label, check_label_ids
+from ..model import FeatureModel, check_k, check_label, check_label_ids
 from ..store import State, Storable
 from .blocks import STORAGES
 from .estimate import LinearEstimate, estimate
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class LinearTree(Model):
+class LinearTree(FeatureModel):
     """One linear classifier for every child of every node; a label's score is the product along its path.
 
     On a trained model `search`, `beam`, `slack`, `transform` and `threads` count at once. `storage` cannot be set
@@ -41,6 +41,7 @@ class LinearTree(Model):
     keeps_checkpoints: ClassVar[Literal[True]] = True
     _learned = "_trees"
     uses_label_features = True
+    uses_sample_weight = True
 
     index: Index = param(part(Index), "builds the label tree", default=BalancedTree())
     overlap: Overlap | None = param(
@@ -162,9 +163,12 @@ class LinearTree(Model):
         )
 
     def predict(self, X: Any, k: int = 10, *, labels: Any = None, texts: Sequence[str] | None = None) -> TopK:
-        """The k best labels of each row; several trees are averaged. `labels` (ids) restricts the answers to some."""
+        """The k best labels of each row; several trees are averaged. `labels` (ids) restricts the answers to some.
+
+        A label that sits in several clusters (`overlap`) scores by those that the beam holds: `score` looks at all.
+        """
         trees, k = self.trees, check_k(k)
-        rows = as_rows(X, n_features=trees[0].n_features)
+        rows = self._rows(X, trees[0].n_features)
         settings = SearchSettings(self.search, self.beam or 0, self.slack)
         wanted = None if labels is None else check_label_ids(labels, self.n_labels)
         return search(trees, rows, k, settings, labels=wanted, threads=self.threads)
@@ -172,12 +176,17 @@ class LinearTree(Model):
     def count_nodes(self, X: Any, k: int = 10) -> float:
         """How many nodes a single query looks into: the mean over rows. What its time grows with."""
         trees, k = self.trees, min(check_k(k), self.n_labels)
-        rows = as_rows(X, n_features=trees[0].n_features)
+        rows = self._rows(X, trees[0].n_features)
         return count_nodes(trees, rows, k, SearchSettings(self.search, self.beam or 0, self.slack))
 
     def score(self, X: Any, labels: Any, *, texts: Sequence[str] | None = None) -> Csr:
-        """Scores of given labels: `labels` is n×L, its stored entries say which labels of each row to score."""
-        rows = as_rows(X, n_features=self.trees[0].n_features)
+        """Scores of given labels: `labels` is n×L, its stored entries say which labels of each row to score.
+
+        These are the exact scores. `predict` gives the same, except where its beam misses one of the clusters of a
+        label (`overlap`): then it answers with what it found. `explain` tells both, as `score` (what `predict` answers)
+        and `open_score` (this one), and with `beam=None` they are all the same.
+        """
+        rows = self._rows(X, self.trees[0].n_features)
         wanted = as_pairs(labels, n_rows=rows.shape[0], n_labels=self.n_labels)
         return score_given(self.trees, rows, wanted, threads=self.threads)
 
@@ -198,7 +207,9 @@ class LinearTree(Model):
         """
         trees = self.trees
         label, counts = check_label(label, label_counts, self.n_labels)
-        return explain(trees, x, label, beam=self.beam, search=self.search, label_counts=counts)
+        return explain(
+            trees, self._row(x, trees[0].n_features), label, beam=self.beam, search=self.search, label_counts=counts
+        )
 
     def _to_state(self) -> State:
         if type(self.overlap) not in (type(None), Overlap):

@@ -1,5 +1,9 @@
 """Overlapping clusters for a linear tree: train the classifiers above the clusters, see where rows are led to,
-place the labels anew, and again (Algorithm 1 of Liu et al. 2021). Labels' own classifiers wait for the last round."""
+place the labels anew, and again (Algorithm 1 of Liu et al. 2021). Labels' own classifiers wait for the last round.
+
+Classifiers lead the rows that they were trained on where their labels are already: nearly all of them. Where new rows
+will be led is seen by rows of another fold.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core import ParameterError, StoreError, key, progress
+from ..arrays import Csr, Float32, Int32, Int64, take_rows
+from ..core import ParameterError, StoreError, generator, key, progress
 from ..index import LabelTree, Matches, Overlap, OverlapRound, coverage, leaf_nodes, placing_of, replanted
 from ..store import Checkpoint
 from .routes import Beams
@@ -39,8 +44,13 @@ def overlapped(
     for number in range(overlap.rounds):
         trainer = make(tree, f"round{number}.")
         Y, threads = trainer.Y, trainer.threads
-        matcher = trainer.train_matcher()
-        matches = match(trainer, matcher, overlap.beam)
+        folds = min(overlap.folds, int(Y.shape[0]))
+        if folds == 1 or not overlap.update:
+            matcher = trainer.train_matcher()
+        if folds == 1:
+            matches = match(trainer, matcher, trainer.X, overlap.beam)
+        else:
+            matches = match_out_of_fold(trainer, make, number, folds, overlap.beam, key(seed, "folds", number))
         now = placing_of(tree)
         before = coverage(Y, matches, now)
         placing, gap = overlap.place(Y, matches, now, seed=key(seed, "overlap", number), threads=threads)
@@ -63,9 +73,9 @@ def overlapped(
     return tree, rounds, [] if overlap.update else matcher
 
 
-def match(trainer: Trainer, matcher: list[Segment], beam: int) -> Matches:
-    """Which clusters the beam of each training row holds, on whatever level they lie."""
-    tree, n_rows = trainer.tree, int(trainer.X.shape[0])
+def match(trainer: Trainer, matcher: list[Segment], X: Csr, beam: int) -> Matches:
+    """Which clusters the beam of each row of X holds, on whatever level they lie."""
+    tree, n_rows = trainer.tree, int(X.shape[0])
     leaves = leaf_nodes(tree)
     number = np.full(tree.n_nodes, -1, np.int32)
     number[leaves] = np.arange(len(leaves), dtype=np.int32)
@@ -75,7 +85,7 @@ def match(trainer: Trainer, matcher: list[Segment], beam: int) -> Matches:
     for level in range(len(trainer.levels) - 1):
         segments = [by_first[first] for first, _ in trainer.levels[level]]
         held = held.descend(
-            trainer.X, tree, segments,
+            X, tree, segments,
             transform=trainer.negatives.transform, storage=trainer.storage, beam=beam, threads=trainer.threads,
         )  # fmt: skip
         parts.append(held)
@@ -83,10 +93,29 @@ def match(trainer: Trainer, matcher: list[Segment], beam: int) -> Matches:
     clusters = number[np.concatenate([p.nodes for p in parts])]
     weights = np.exp(np.concatenate([p.scores for p in parts]))
     kept = np.flatnonzero(clusters >= 0)
-    kept = kept[np.argsort(rows[kept], kind="stable")]
+    return _by_row(rows[kept], clusters[kept], weights[kept].astype(np.float32), n_rows, len(leaves))
+
+
+def match_out_of_fold(trainer: Trainer, make: MakeTrainer, number: int, folds: int, beam: int, seed: int) -> Matches:
+    """The same for all training rows, each led by classifiers that have not seen it."""
+    n_rows = int(trainer.X.shape[0])
+    fold = generator(seed, "folds").permutation(n_rows) % folds
+    found: list[tuple[Int64, Int32, Float32]] = []
+    for i in range(folds):
+        others = np.flatnonzero(fold != i)
+        matcher = make(trainer.tree, f"round{number}.fold{i}.").on_rows(others).train_matcher()
+        rows = np.flatnonzero(fold == i)
+        led = match(trainer, matcher, take_rows(trainer.X, rows), beam)
+        found.append((np.repeat(rows, np.diff(led.offsets)), led.clusters, led.weights))
+    rows, clusters, weights = (np.concatenate(column) for column in zip(*found, strict=True))
+    return _by_row(rows, clusters, weights, n_rows, led.n_clusters)
+
+
+def _by_row(rows: Int64, clusters: Int32, weights: Float32, n_rows: int, n_clusters: int) -> Matches:
+    order = np.argsort(rows, kind="stable")
     offsets = np.zeros(n_rows + 1, np.int64)
-    np.cumsum(np.bincount(rows[kept], minlength=n_rows), out=offsets[1:])
-    return Matches(offsets, clusters[kept], weights[kept].astype(np.float32), len(leaves))
+    np.cumsum(np.bincount(rows, minlength=n_rows), out=offsets[1:])
+    return Matches(offsets, clusters[order], weights[order], n_clusters)
 
 
 def _stored(saved: Checkpoint | None, name: str, n_labels: int) -> tuple[LabelTree, list[OverlapRound]] | None:

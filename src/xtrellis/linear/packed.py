@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._native import search as native
-from ..arrays import Array, Float32, Int32, Int64
+from ..arrays import Array, Float32, Float64, Int32, Int64
 from ..core import StoreError, run
 from ..index import LabelTree
 from ..store import IN_MEMORY, Scratch, State, Storable
@@ -118,6 +118,12 @@ class PackedTree(Storable):
         if not 0 <= number < self.n_blocks:
             raise IndexError(f"block {number} is outside {self.n_blocks} blocks")
         return native.unpack(self.native, number)
+
+    def look_up(self, number: int, features: Int32) -> tuple[Int64, Int64, Float64]:
+        """The weights of a block that belong to some features, as (place in `features`, child, weight)."""
+        if not 0 <= number < self.n_blocks:
+            raise IndexError(f"block {number} is outside {self.n_blocks} blocks")
+        return native.look_up(self.native, number, features)
 
     def stored_as(self, storage: str) -> PackedTree:
         """The same tree with its weights in another form: float32, float16 or int8."""

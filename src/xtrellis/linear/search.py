@@ -11,6 +11,7 @@ from .._native import search as native
 from ..arrays import Csr, Float32, Int64, Rows, TopK, UInt8, assemble, for_scipy, ranges
 from ..core import by_rows
 from ..index import LabelTree
+from ..model import LabelSet
 from .packed import PackedTree
 
 TITLE = "searching"
@@ -36,7 +37,7 @@ def search_tree(
     k: int,
     settings: SearchSettings,
     *,
-    labels: Int64 | None = None,
+    labels: Int64 | LabelSet | None = None,
     threads: int | None = None,
 ) -> TopK:
     """The k best labels in one tree."""
@@ -55,7 +56,7 @@ def search_tree(
         by_rows(best_first, n, chunk=256, threads=threads, title=TITLE)
     elif n == 1:
         native.single(tree.native, X.indices, X.data, settings.beam, allowed, found, scores)
-    elif n < FEW or n << 10 < 1 << tree.bits:  # too few rows to pay for a table as long as the feature space
+    elif n < FEW or min(n, CHUNK) << 10 < 1 << tree.bits:  # too few to pay for a table as long as the feature space
 
         def one_by_one(first: int, last: int) -> None:
             for row in range(first, last):
@@ -116,8 +117,11 @@ def score_tree(packed: PackedTree, X: Rows | Csr, wanted: Rows | Csr, threads: i
     return scores
 
 
-def open_slots(tree: LabelTree, labels: Int64) -> UInt8:
+def open_slots(tree: LabelTree, labels: Int64 | LabelSet) -> UInt8:
     """1 for slots that hold one of `labels` or lead to one."""
+    if isinstance(labels, LabelSet):
+        ids = labels.ids
+        return labels.made_for(tree, lambda: open_slots(tree, ids))
     offsets, slots = tree.label_slots
     reached = slots[ranges(offsets[labels], np.diff(offsets)[labels])].astype(np.int64)
     out = np.zeros(tree.n_slots, np.uint8)

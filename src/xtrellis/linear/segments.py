@@ -89,10 +89,11 @@ class Segment:
             whole[length:] = 0
             at = 0
             for segment in segments:
+                # On disk, neither what was read nor what is written stays in memory longer than a segment.
                 piece = segment.arrays.pop(name) if consume else segment.arrays[name]
                 whole[at : at + len(piece)] = piece
                 at += len(piece)
-            scratch.settle(whole)
+                scratch.settle(whole)
             arrays[name] = whole
         return cls(segments[0].first, segments[-1].last, arrays)
 

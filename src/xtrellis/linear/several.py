@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Csr, Float32, Int64, Rows, TopK, take_rows
+from ..model import LabelSet
 from .packed import PackedTree
 from .search import SearchSettings, score_tree, search_tree
 
@@ -29,7 +30,7 @@ def search(
     k: int,
     settings: SearchSettings,
     *,
-    labels: Int64 | None = None,
+    labels: Int64 | LabelSet | None = None,
     threads: int | None = None,
 ) -> TopK:
     """The k best labels of each row; of several trees, by the mean of the scores."""

@@ -17,15 +17,18 @@ from typing import Any
 import numpy as np
 
 from .._native import linear as native
-from ..arrays import Array, Csr, Int32, Int64, UInt8
+from ..arrays import Array, Csr, Float32, Int32, Int64, UInt8, take_rows
 from ..core import each, key, progress, thread_count
 from ..index import LabelTree
+from ..labels import Narrow
 from ..store import IN_MEMORY, Scratch
 from .blocks import MAX_BLOCK, cut_block, join_block, key_bits, pack_block, scratch_bytes
 from .convergence import Convergence
 from .memory import give_back
 from .routes import Beams, Routes
 from .segments import Segment, check_weights, cuts
+
+FREED = 32 << 20  # bytes that the allocator may keep of ended tasks
 
 LOSSES: dict[str, int] = {"squared-hinge": 0, "logistic": 1}
 
@@ -96,17 +99,33 @@ class Trainer:
         seed: int,
         threads: int | None = None,
         room: float = math.inf,
+        narrow: Narrow | None = None,
         scratch: Scratch = IN_MEMORY,
         convergence: Convergence | None = None,
+        row_weights: Float32 | None = None,
     ) -> None:
         self.X, self.Y, self.tree, self.settings, self.negatives = X, Y, tree, settings, negatives
         self.storage, self.seed, self.threads, self.room, self.scratch = storage, seed, threads, room, scratch
+        self._narrow = narrow or Narrow(X, None)  # what classifiers are trained on; search looks at X itself
+        self._row_weights = np.zeros(0, np.float32) if row_weights is None else row_weights
         self._bits = key_bits(int(X.shape[1]))
         self.levels = cuts(tree)
         self._row_lengths: Int64 = np.diff(X.indptr)
         self._finished: dict[int, Segment] = {}
         self._only_nodes = False
+        self._freed = 0  # bytes that ended tasks had, since the last were given back
         self.convergence = Convergence() if convergence is None else convergence
+
+    def on_rows(self, rows: Int64) -> Trainer:
+        """One for the same tree that is taught by some of the rows only."""
+        X = take_rows(self.X, rows)
+        narrow = Narrow(X if self._narrow.X is self.X else take_rows(self._narrow.X, rows), self._narrow.columns)
+        return Trainer(
+            X, take_rows(self.Y, rows), self.tree, self.settings, self.negatives,
+            storage=self.storage, seed=self.seed, threads=self.threads, room=self.room, narrow=narrow,
+            row_weights=self._row_weights[rows] if len(self._row_weights) else None,
+            scratch=self.scratch, convergence=self.convergence,
+        )  # fmt: skip
 
     def train(self, known: Sequence[Segment] = ()) -> list[Segment]:
         """All segments, in the order of the nodes; `known` ones are taken as they are."""
@@ -145,6 +164,10 @@ class Trainer:
             block, epochs, converged = trained
             self.convergence.add(epochs, converged, first=task.first == 0)
             self._keep(task, block)
+            self._freed += task.room
+            if math.isfinite(self.room) and self._freed > FREED:
+                give_back()
+                self._freed = 0
             advance(task.count)
 
         each(
@@ -183,7 +206,11 @@ class Trainer:
         rows = np.diff(routes.node_offsets)
         if math.isfinite(self.room):
             nonzeros = np.concatenate([[0], np.cumsum(self._row_lengths[routes.rows])])[routes.node_offsets]
-            needed = scratch_bytes(rows, np.diff(nonzeros), int(self.X.shape[1])).astype(np.int64).tolist()
+            most = int(self._narrow.X.shape[1])
+            needed = [
+                int(scratch_bytes(n_rows, entries, most, size))
+                for n_rows, entries, size in zip(rows.tolist(), np.diff(nonzeros).tolist(), sizes, strict=True)
+            ]
         else:
             needed = [0] * len(sizes)
         tasks: list[BlockTask] = []
@@ -203,7 +230,7 @@ class Trainer:
 
     def _train(self, task: BlockTask) -> tuple[list[Array], Int32, UInt8]:
         """The packed block (of a part: plain); of each classifier, how many epochs it took and if it was solved."""
-        X, settings, routes = self.X, self.settings, task.work.routes
+        X, settings, routes = self._narrow.X, self.settings, task.work.routes
         if routes is None:
             raise RuntimeError("a task must not begin after its segment has ended")
         begin, end = routes.span(task.node)
@@ -211,12 +238,13 @@ class Trainer:
             end = begin  # no rows: classifiers without weights
         features, starts, children, weights, biases, epochs, converged = native.train(
             X.indptr, X.indices, X.data, X.shape[1],
-            routes.rows[begin:end], routes.positive_offsets[begin : end + 1], routes.positives,
+            routes.rows[begin:end], routes.positive_offsets[begin : end + 1], routes.positives, self._row_weights,
             first=task.first, count=task.count, bias=settings.bias, loss=LOSSES[settings.loss],
             cost_positive=settings.cost_positive, cost_negative=settings.cost_negative,
             tolerance=settings.tolerance, epochs=settings.epochs,
             threshold=settings.prune, max_weights=settings.max_weights, key=key(self.seed, "node", task.node),
         )  # fmt: skip
+        features = self._narrow.named(features)
         if task.parts > 1:
             return [features, starts, children, weights, biases], epochs, converged
         # Packed on the thread that trained it: packing is spread like training, and the plain form goes at once.

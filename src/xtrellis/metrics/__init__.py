@@ -1,4 +1,4 @@
-"""How good a ranking is: P, nDCG, R, their propensity-scored forms, coverage and expected depth, each at k.
+"""How good a ranking is: P, nDCG, R, their propensity-scored forms, F1, coverage and expected depth, each at k.
 
 Conventions, all of them tested against a naive oracle:
 
@@ -11,8 +11,11 @@ Conventions, all of them tested against a naive oracle:
 """
 
 from .bootstrap import Interval, bootstrap
+from .compare import Band, Comparison, Difference, compare
 from .evaluate import evaluate, per_row
 from .names import Metric
 from .report import Report
 
-__all__ = ["Interval", "Metric", "Report", "bootstrap", "evaluate", "per_row"]
+__all__ = [
+    "Band", "Comparison", "Difference", "Interval", "Metric", "Report", "bootstrap", "compare", "evaluate", "per_row",
+]  # fmt: skip

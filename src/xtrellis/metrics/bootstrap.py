@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays import as_numbers
 from ..core import InputError, generator, integer, number
 
 
@@ -27,7 +28,8 @@ def bootstrap(values: Any, seed: int = 0, n: int = 1000, *, confidence: float = 
     """
     integer(at_least=1)("n", n)
     number(above=0, at_most=1)("confidence", confidence)
-    rows = np.asarray(values, np.float64)
+    integer(at_least=0, at_most=2**63 - 1)("seed", seed)
+    rows = as_numbers(values, "values", "one number per row")
     if rows.ndim != 1 or not len(rows):
         raise InputError(f"values must be one number per row, at least one; got shape {rows.shape}")
     if not np.isfinite(rows).all():

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Csr, TopK, as_labels
-from ..core import InputError, ParameterError
+from ..arrays import Csr, TopK, as_labels, as_numbers
+from ..core import InputError, ParameterError, flag, shown
 from ..labels import inverse_propensity, label_frequency, propensity_constants
 from . import names, ranking
 from .names import Metric
@@ -47,7 +47,7 @@ def evaluate(
     )
     values = {}
     for metric in asked:
-        share = table.coverage(metric.k) if metric.kind == "coverage" else table.fraction(metric).total()
+        share = table.over_labels(metric) if metric.over_labels else table.fraction(metric).total()
         values[str(metric)] = share if metric.kind == "depth" else 100 * share
     uses_constants = weights is None and any(metric.weighted for metric in asked)
     return Report(
@@ -79,8 +79,8 @@ def per_row(
     whose mean is R and whose spread is that of R under resampling of rows (the delta method).
     """
     asked = Metric.parse(metric)
-    if asked.kind == "coverage":
-        raise ParameterError("coverage is a property of all rows together and has no value per row")
+    if asked.over_labels:
+        raise ParameterError(f"{asked.kind} is a property of all rows together and has no value per row")
     table, _ = _table(Y_true, predictions, [asked], train_labels, dataset, propensity, weights, skip_empty, drop, depth)
     above, below = table.fraction(asked)
     scale = 1.0 if asked.kind == "depth" else 100.0
@@ -105,7 +105,10 @@ def _table(
     drop: Any,
     depth: Any,
 ) -> tuple[RankTables, int]:
-    Y = as_labels(Y_true, name="Y_true")
+    flag()("skip_empty", skip_empty)
+    # Lists of ids do not say how many labels there are; the predictions do.
+    width = getattr(predictions, "n_labels", None) if isinstance(Y_true, (list, tuple)) else None
+    Y = as_labels(Y_true, name="Y_true", n_labels=width)
     n_labels = int(Y.shape[1])
     k = max(metric.k for metric in asked)
     without = None if drop is None else ranking.dropped(drop, Y)
@@ -120,10 +123,14 @@ def _table(
         raise InputError("there is nothing to evaluate: Y_true has no rows" + (" with labels" if skip_empty else ""))
     if any(metric.weighted for metric in asked):
         weights = _weights(weights, train_labels, dataset, propensity, n_labels)
+    else:
+        weights = None  # nobody looks at it
     if any(metric.kind == "depth" for metric in asked):
         if depth is None:
             raise ParameterError("depth@k needs depth, the depth of each label in a tree")
         depth = _per_label(depth, n_labels, "depth")
+    else:
+        depth = None
     return RankTables(Y, np.ascontiguousarray(labels), k, weights, depth), n_empty
 
 
@@ -136,12 +143,12 @@ def _weights(given: Any, train_labels: Any, dataset: str | None, constants: Any,
     if constants is None:
         constants = propensity_constants(dataset)
     elif not isinstance(constants, (tuple, list)) or len(constants) != 2:
-        raise ParameterError(f"propensity must be a pair (A, B); got {constants!r}")
+        raise ParameterError(f"propensity must be a pair (A, B); got {shown(constants)}")
     return inverse_propensity(label_frequency(train), int(train.shape[0]), A=constants[0], B=constants[1])
 
 
 def _per_label(values: Any, n_labels: int, name: str) -> Float64:
-    out = np.ascontiguousarray(values, np.float64)
+    out = as_numbers(values, name, f"one number for each of {n_labels} labels")
     if out.shape != (n_labels,):
         raise InputError(f"{name} must be one number for each of {n_labels} labels; got shape {out.shape}")
     if not np.isfinite(out).all() or (out < 0).any():

@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._native import metrics as native
-from ..arrays import MAX_ID, Array, Csr, Int32, Int64, TopK, UInt8, as_labels, check_structure
-from ..core import InputError
+from ..arrays import MAX_ID, Array, Csr, Int32, Int64, TopK, UInt8, as_labels, csr_parts
+from ..core import InputError, shown
 
 _FAULTS = {
     1: "label {label} is outside the {n_labels} labels",
@@ -19,10 +19,13 @@ _FAULTS = {
 
 
 def ranked(predictions: TopK | Csr, Y: Csr, drop: Csr | None, k: int) -> Int32:
-    """The labels predicted for each row of Y, best first: n×k' with k' ≤ k, -1 pads."""
+    """The labels predicted for each row of Y, best first: n×k' with k' ≤ k, -1 pads; no more than there are labels."""
+    k = min(k, max(1, int(Y.shape[1])))
     if isinstance(predictions, TopK):
         _same_shape((len(predictions), predictions.n_labels), Y)
         labels = _as_ids(predictions.labels)
+        if predictions.scores.dtype.kind not in "fiub":
+            raise InputError(f"predictions must have scores that are real numbers; got {predictions.scores.dtype}")
         scores = np.ascontiguousarray(predictions.scores, np.float32)
         fault, row, label, pads_last = native.check(labels, scores, predictions.n_labels)
         if fault:
@@ -59,7 +62,10 @@ def dropped(drop: Any, Y: Csr) -> Csr:
         out = as_labels(drop, name="drop")
         _same_shape(out.shape, Y, "drop")
         return out
-    pairs = np.asarray(drop)
+    try:
+        pairs = np.asarray(drop)
+    except (TypeError, ValueError):  # a ragged list
+        raise InputError(f"drop must be a sparse matrix or an m×2 array of (row, label); got {shown(drop)}") from None
     if pairs.size == 0:
         pairs = np.empty((0, 2), np.int64)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
@@ -94,18 +100,11 @@ def _scores(predictions: Any, Y: Csr) -> Csr:
     if not sp.issparse(predictions):
         kind = type(predictions).__name__
         raise InputError(f"predictions must be a TopK or a scipy sparse matrix of scores; got {kind}")
-    matrix: Any = predictions
-    _same_shape(matrix.shape, Y)
-    if matrix.dtype.kind not in "fiub":
-        raise InputError(f"predictions must hold real numbers; got dtype {matrix.dtype}")
-    if matrix.format == "csr":
-        check_structure(matrix, matrix.shape, "predictions")
-    dtype = matrix.dtype if matrix.dtype in (np.float32, np.float64) else np.float64
-    given = matrix.tocsr()
-    nnz = int(given.indptr[-1])
-    out = sp.csr_array(
-        (given.data[:nnz].astype(dtype, copy=False), given.indices[:nnz], given.indptr), shape=given.shape
-    )
+    _same_shape(predictions.shape, Y)
+    given = csr_parts(predictions, "predictions")
+    nnz = len(given.data)
+    dtype = given.data.dtype if given.data.dtype in (np.float32, np.float64) else np.float64
+    out = given._replace(data=given.data.astype(dtype, copy=False)).to_scipy()
     if not out.has_sorted_indices:  # sorting writes; the arrays may be the caller's
         out = out.copy()
         out.sort_indices()
@@ -133,6 +132,8 @@ def _as_ids(labels: Array) -> Int32:
 
 
 def _same_shape(shape: tuple[int, ...], Y: Csr, name: str = "predictions") -> None:
+    if len(shape) != 2:
+        raise InputError(f"{name} must have two dimensions; got shape {tuple(shape)}")
     if tuple(shape) != tuple(Y.shape):
         rows, labels = shape
         raise InputError(f"{name} has {rows} rows and {labels} labels; Y_true has {Y.shape[0]} and {Y.shape[1]}")

@@ -39,16 +39,18 @@ class RankTables:
     """The tables that metrics share, each made when first needed and for the largest k asked for."""
 
     def __init__(self, Y: Csr, labels: Int32, k: int, weights: Float64 | None, depth: Float64 | None) -> None:
-        self.Y, self.labels, self.k = Y, labels, k
+        # Beyond the table's ranks and the longest row's labels nothing is added: no table is larger for a larger k.
+        self.Y, self.labels = Y, labels
+        self.k: int = max(1, min(k, max(labels.shape[1], int(np.diff(Y.indptr).max(initial=0)))))
         # A last entry of 0 is what a pad (-1) finds.
         self.weights = None if weights is None else np.append(weights, 0.0)
         self.depth = None if depth is None else np.append(depth, 0.0)
 
     def fraction(self, metric: Metric) -> Fraction:
-        """Per-row values of any metric that is a sum over rows (all but coverage)."""
-        k = metric.k
+        """Per-row values of any metric that is a sum over rows (all but those over labels)."""
+        k = min(metric.k, self.k)
         if metric.kind == "P":
-            return Fraction(self._hit_counts[k - 1] / k, None)
+            return Fraction(self._hit_counts[k - 1] / metric.k, None)
         if metric.kind == "R":
             return Fraction(self._hit_counts[k - 1] / np.maximum(self._n, 1), None)
         if metric.kind == "nDCG":
@@ -60,9 +62,33 @@ class RankTables:
             return Fraction(self._weighted_dcg[k - 1] / normaliser, self._best_weighted_dcg[k - 1] / normaliser)
         if metric.kind == "PSnDCG-ratio":
             return Fraction(self._weighted_dcg[k - 1], self._best_weighted_dcg[k - 1])
+        if metric.kind in ("F1", "microF1"):
+            both = self._predicted(k) + self._n.astype(np.float64)
+            if metric.kind == "microF1":
+                return Fraction(2.0 * self._hit_counts[k - 1], both)
+            return Fraction(2.0 * self._hit_counts[k - 1] / np.maximum(both, 1), None)
         if metric.kind == "depth":
             return Fraction(self._deepest(k), None)
         raise AssertionError(metric)
+
+    def over_labels(self, metric: Metric) -> float:
+        """A metric that is a mean over labels, not over rows."""
+        return self.coverage(metric.k) if metric.kind == "coverage" else self.macro_f1(metric.k)
+
+    def macro_f1(self, k: int) -> float:
+        """The mean F1 of all labels that occur in the truth or among the first k predictions."""
+        n_labels, width = int(self.Y.shape[1]), min(k, self.labels.shape[1])
+        first = self.labels[:, :width]
+        true = np.bincount(self.Y.indices, minlength=n_labels)
+        predicted = np.bincount(first[first >= 0], minlength=n_labels)
+        right = np.bincount(first[self._h[:width].T.astype(bool)], minlength=n_labels)
+        there = true + predicted > 0
+        return float((2 * right[there] / (true + predicted)[there]).mean()) if there.any() else 0.0
+
+    def _predicted(self, k: int) -> Float64:
+        """How many labels are predicted for each row, k at most."""
+        counts: Float64 = (self.labels[:, :k] >= 0).sum(axis=1).astype(np.float64)
+        return counts
 
     def coverage(self, k: int) -> float:
         """Labels found at least once among the first k, relative to labels that can be found."""

@@ -7,6 +7,7 @@ method; a model that reads none looks at the features alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from ..arrays import Csr, Float32
@@ -58,6 +59,11 @@ class Resumes(Protocol):
     """`fit(…, checkpoint=folder)` writes finished work there and goes on from what it holds."""
 
     keeps_checkpoints: Literal[True]
+
+
+def restricts(model: Model) -> bool:
+    """True if its `predict` takes `labels`, those that answers are restricted to."""
+    return "labels" in signature(model.predict).parameters
 
 
 def can_score(model: Model) -> bool:

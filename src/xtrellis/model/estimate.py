@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING
 
-from ..arrays import n_bytes_of
 from ..core import ParameterError, n_bytes, size_text
 from ..data import TrainingData
 
@@ -26,12 +25,12 @@ class Estimate:
     model_bytes: int
     classifiers: int = 0
     visits: int = 0  # rows × nodes they are trained at
+    seconds: int = 0  # of one usual core, within a factor of three; 0 if the model does not say
 
     @classmethod
     def of(cls, data: TrainingData, *, training_bytes: int, model_bytes: int) -> Estimate:
         """Of a training on this data."""
-        matrices = n_bytes_of(data.X, data.Y, data.label_features)
-        return Estimate(data.n_rows, data.n_features, data.n_labels, matrices, training_bytes, model_bytes)
+        return Estimate(data.n_rows, data.n_features, data.n_labels, data.n_bytes, training_bytes, model_bytes)
 
     @property
     def peak_bytes(self) -> int:
@@ -67,8 +66,10 @@ class Estimate:
 def one_after_another(members: Sequence[Estimate]) -> Estimate:
     """Of models that are trained in turn and kept."""
     common = {field.name: max(getattr(m, field.name) for m in members) for field in fields(Estimate)}
-    for name in ("classifiers", "visits", "model_bytes"):
+    for name in ("classifiers", "visits", "model_bytes", "seconds"):
         common[name] = sum(getattr(member, name) for member in members)
+    if not all(member.seconds for member in members):
+        common["seconds"] = 0
     before = 0
     for member in members:
         common["training_bytes"] = max(common["training_bytes"], before + member.training_bytes)
@@ -85,4 +86,5 @@ def with_part(base: Estimate, *, training_bytes: int, model_bytes: int, classifi
         model_bytes=base.model_bytes + model_bytes,
         classifiers=base.classifiers + classifiers,
         visits=base.visits + visits,
+        seconds=3 * base.seconds,  # to be ranked, rows are answered by a base that has not seen them
     )

@@ -16,9 +16,9 @@ import numpy as np
 
 from .. import __version__
 from ..arrays import Csr, Int32, TopK
-from ..core import Configured, InputError, NotFittedError, StoreError, integer, param, shown
+from ..core import Configured, InputError, NotFittedError, StoreError, as_path, integer, param, shown
 from ..data import TrainingData, hash_files
-from ..store import State, Storable, discard, save
+from ..store import Copyable, State, discard, save
 from .capabilities import Resumes
 from .estimate import Estimate
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class Model(Configured, Storable):
+class Model(Configured, Copyable):
     """A classifier from features to a ranked list of labels."""
 
-    seed: int = param(integer(at_least=0), "makes everything random repeatable", default=0)
+    seed: int = param(integer(at_least=0, at_most=2**63 - 1), "makes everything random repeatable", default=0)
     threads: int | None = param(
         integer(at_least=1, or_none=True), "threads; None for all cores", default=None, role="machine"
     )
@@ -48,17 +48,20 @@ class Model(Configured, Storable):
         texts: Sequence[str] | None = None,
         label_names: Iterable[str] | None = None,
         label_features: Any = None,
+        sample_weight: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Learn from n×d features and n×L labels (sparse or dense, any numeric dtype), or from a `TrainingData`.
 
         `texts` (n) go to models that read them; `label_features` (L×any) and `label_names` (L) help to place the
-        labels in a tree. `checkpoint` names a folder that finished work is written to: if it holds that of a training
-        of the same data with the same parameters, this one goes on from there and ends with the same model. It is
-        deleted when the model is saved.
+        labels in a tree; `sample_weight` (n) says how much each row counts, 0 as if it were not there. `checkpoint`
+        names a folder that finished work is written to: if it holds that of a training of the same data with the same
+        parameters, this one goes on from there and ends with the same model. It is deleted when the model is saved.
         """
-        data = TrainingData.of(X, Y, texts=texts, label_names=label_names, label_features=label_features)
-        self._refuse_useless(label_features)
+        data = TrainingData.of(
+            X, Y, texts=texts, label_names=label_names, label_features=label_features, sample_weight=sample_weight
+        ).that_count()
+        self._refuse_useless(label_features, data.sample_weight)
         model: object = self
         if checkpoint is not None and not isinstance(model, Resumes):
             raise InputError(f"a {type(self).__name__} keeps no checkpoints: its training cannot be resumed")
@@ -66,15 +69,28 @@ class Model(Configured, Storable):
             raise InputError("training needs at least one row with a label; Y is empty")
         if self.reads_texts and data.texts is None:
             raise InputError(f"this {type(self).__name__} reads texts; pass texts=[…], one per row")
-        folder = None if checkpoint is None else Path(checkpoint)
-        self._train(data, folder)
+        folder = None if checkpoint is None else as_path(checkpoint, "checkpoint", error=StoreError)
+        try:
+            self._train(self._prepared(data), folder)
+        except MemoryError as error:
+            raise InputError(
+                f"this machine has too little memory to train a {type(self).__name__} on {data.n_rows:,} rows, "
+                f"{data.n_features:,} features and {data.n_labels:,} labels ({str(error) or 'MemoryError'}); "
+                "`estimate` says what it takes: use fewer features or labels, or a smaller model"
+            ) from error
         self._checkpoint = folder
         self._remember_params()
         return self
 
-    def _refuse_useless(self, label_features: Any) -> None:
+    def _refuse_useless(self, label_features: Any, sample_weight: Any = None) -> None:
+        if sample_weight is not None and not self.uses_sample_weight:
+            raise InputError(f"sample_weight: a {type(self).__name__} cannot weigh rows; a LinearTree can")
         if label_features is not None and not self.uses_label_features:
             raise InputError(f"label_features: {type(self).__name__} has no use for them")
+
+    def _prepared(self, data: TrainingData) -> TrainingData:
+        """What `_train` gets; a FeatureModel scales the rows."""
+        return data
 
     @abstractmethod
     def _train(self, data: TrainingData, checkpoint: Path | None) -> None:
@@ -84,7 +100,8 @@ class Model(Configured, Storable):
         self, X: Any, Y: Any = None, *, label_names: Iterable[str] | None = None, label_features: Any = None
     ) -> Estimate:
         """What `fit` will take: memory, size of the model. Quick and rough."""
-        return self._estimate(TrainingData.of(X, Y, label_names=label_names, label_features=label_features))
+        data = TrainingData.of(X, Y, label_names=label_names, label_features=label_features)
+        return self._estimate(self._prepared(data))
 
     def _estimate(self, data: TrainingData) -> Estimate:
         """See `estimate`; a model that does not say is taken to need no more than its data."""
@@ -114,6 +131,17 @@ class Model(Configured, Storable):
     def uses_label_features(self) -> bool:
         """True if `fit` has a use for `label_features`."""
         return False
+
+    @property
+    def uses_sample_weight(self) -> bool:
+        """True if `fit` has a use for `sample_weight`."""
+        return False
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks of its estimators; a model is none, but can be made one."""
+        raise InputError(
+            f"a {type(self).__name__} is no estimator of scikit-learn; put xtrellis.sklearn.Classifier(model) around it"
+        )
 
     def inner_models(self) -> Sequence[Model]:
         """The trained models that this one is made of."""
@@ -169,8 +197,9 @@ class Model(Configured, Storable):
         raise StoreError(f"a {cls.__name__} cannot be loaded: it has no from_state")
 
     def loaded(self, params: Mapping[str, Any]) -> None:
-        """What it was stored with is what it was trained with."""
-        self._trained_with = params
+        """What it was stored with is what it was trained with; parts may have got parameters since, of no effect."""
+        now = self.params_to_json("fit")
+        self._trained_with = {name: now[name] for name in params if name in now}
 
     def _remember_params(self) -> None:
         self._trained_with = self.params_to_json("fit")

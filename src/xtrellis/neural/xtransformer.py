@@ -125,8 +125,8 @@ class XTransformer(EncodedModel):
             joined = replace(data, X=as_features(self._beside(data.X, vectors)), texts=None)
             del vectors
             tree = stages.made("tree", LinearTree, lambda at: self._new_tree().fit(joined, checkpoint=at))
-        self._weights = {name: np.array(value) for name, value in found.items()}
-        self._tree, self._curves = tree, curves
+        weights = {name: np.array(value) for name, value in found.items()}
+        vars(self).update(_weights=weights, _tree=tree, _curves=curves)  # at once: Ctrl-C must not leave a mixture
 
     def _tune(
         self, torch: Any, data: TrainingData, checkpoint: Path | None, made_from: Mapping[str, Any]
@@ -150,7 +150,9 @@ class XTransformer(EncodedModel):
         return np.zeros(0, np.int32)
 
     def _new_tree(self) -> LinearTree:
-        return self.tree.clone().set_params(seed=self.seed, threads=self.threads, memory_limit=self.memory_limit)
+        """Features and vectors are of the lengths that they are meant to have: those rows are not scaled again."""
+        own = {"seed": self.seed, "threads": self.threads, "memory_limit": self.memory_limit}
+        return self.tree.clone().set_params(**own, normalize_rows=False)
 
     def _estimate(self, data: TrainingData) -> Estimate:
         """The larger of the encoder's training and the tree's, whose rows are features and vectors."""
@@ -167,6 +169,7 @@ class XTransformer(EncodedModel):
             tree,
             training_bytes=tree.training_bytes + more,
             model_bytes=tree.model_bytes + encoder.model_bytes,
+            seconds=0,  # nobody knows the encoder's
         )
 
     def _encoder_estimate(self, data: TrainingData) -> Estimate:

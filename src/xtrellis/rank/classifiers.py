@@ -82,6 +82,12 @@ class Classifiers(Storable):
             raise StoreError("offsets must end at the number of features, which must be that of weights")
         if len(features) and not 0 <= features.min() <= features.max() < n_features:
             raise StoreError(f"features must be from 0 to {n_features - 1}")
+        falls = features[1:] <= features[:-1]
+        inner = offsets[1:-1]
+        falls[inner[(inner > 0) & (inner < len(features))] - 1] = False  # there another label begins
+        if falls.any():
+            label = int(np.searchsorted(offsets, np.argmax(falls), side="right")) - 1
+            raise StoreError(f"the features of a label must ascend; those of label {label} do not")
         if state.meta["transform"] not in TRANSFORMS:
             raise StoreError(f"transform must be one of {', '.join(TRANSFORMS)}; got {state.meta['transform']!r}")
         return cls(**arrays, n_features=n_features, transform=state.meta["transform"])

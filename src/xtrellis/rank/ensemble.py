@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from ..arrays import Array, Csr, TopK, as_features, as_pairs, for_scipy, take_rows
+from ..arrays import Array, Csr, TopK, as_features, as_pairs, as_texts, for_scipy, take_rows
 from ..core import Configured, InputError, ParameterError, StoreError, choice, generator, integer, key, param
 from ..data import TrainingData
 from ..explain import Explanation
@@ -65,6 +65,8 @@ class Ensemble(Model):
         if out.combine == "calibrated":
             if validation is None:
                 raise InputError("combine='calibrated' needs validation=(X, Y), rows that no member has seen")
+            if not isinstance(validation, (tuple, list)) or len(validation) != 2:
+                raise InputError(f"validation must be a pair (X, Y); got {type(validation).__name__}")
             data = TrainingData.of(*validation, texts=texts)
             if data.n_labels != members[0].n_labels:
                 raise InputError(f"Y has {data.n_labels} labels; the members know {members[0].n_labels}")
@@ -93,6 +95,11 @@ class Ensemble(Model):
     def uses_label_features(self) -> bool:
         """True if one of the members does."""
         return any(model.uses_label_features for model in self.models)
+
+    @property
+    def uses_sample_weight(self) -> bool:
+        """True if all of the members do."""
+        return all(model.uses_sample_weight for model in self.models)
 
     def inner_models(self) -> Sequence[Model]:
         """The members."""
@@ -137,13 +144,16 @@ class Ensemble(Model):
         """The k best labels of each row, of all that some member proposes."""
         self._require_fitted()
         k = check_k(k)
-        n = int(X.shape[0]) if hasattr(X, "shape") else len(X)
+        n = _n_rows(X, texts)
         if n <= CHUNK:
             return self._predict(X, k, texts)
-        X = as_features(X)  # candidates take some 40 bytes each: not of all rows at once
+        # Candidates take some 40 bytes each: not of all rows at once.
+        X, texts = None if X is None else as_features(X), None if texts is None else as_texts(texts, n_rows=n)
         spans = [(first, min(first + CHUNK, n)) for first in range(0, n, CHUNK)]
         parts = [
-            self._predict(take_rows(X, np.arange(*span)), k, None if texts is None else texts[slice(*span)])
+            self._predict(
+                None if X is None else take_rows(X, np.arange(*span)), k, None if texts is None else texts[slice(*span)]
+            )
             for span in spans
         ]
         labels, scores = np.concatenate([p.labels for p in parts]), np.concatenate([p.scores for p in parts])
@@ -191,8 +201,7 @@ class Ensemble(Model):
         for member in members:
             if not can_score(member):
                 raise InputError(f"{type(member).__name__} cannot score given labels, so neither can the ensemble")
-        n = int(X.shape[0]) if hasattr(X, "shape") else len(X)
-        wanted = for_scipy(as_pairs(labels, n_rows=n, n_labels=self.n_labels))
+        wanted = for_scipy(as_pairs(labels, n_rows=_n_rows(X, texts), n_labels=self.n_labels))
         total = np.zeros(wanted.nnz, np.float64)
         for i, member in enumerate(members):
             found = scores_of(member, X, wanted, texts)
@@ -242,7 +251,7 @@ class Ensemble(Model):
     def _member(self, name: str) -> tuple[Model, str]:
         """The model that `models__0__beam` means, and the name of its parameter."""
         number, _, rest = name.removeprefix("models__").partition("__")
-        if not number.isdecimal() or int(number) >= len(self.models) or not rest:
+        if not number.isdecimal() or len(number) > 9 or int(number) >= len(self.models) or not rest:
             raise ParameterError(
                 f"{name} must name a member by its number, 0 to {len(self.models) - 1}, and a parameter"
             )
@@ -269,8 +278,8 @@ class Ensemble(Model):
             curve = Curve(*(state.arrays.get(f"{what}{i}", np.zeros(0)) for what in ("scores", "probabilities")))
             if any(a.dtype != np.float64 or a.ndim != 1 for a in curve) or not len(curve[0]) == len(curve[1]) > 0:
                 raise StoreError("an Ensemble's curve needs scores and probabilities, float64, of one length")
-            if (np.diff(curve.scores) < 0).any():
-                raise StoreError("the scores of an Ensemble's curve must rise")
+            if not all(np.isfinite(a).all() for a in curve) or (np.diff(curve.scores) < 0).any():
+                raise StoreError("the scores and probabilities of an Ensemble's curve must be finite, the scores rise")
             curves.append(curve)
         try:
             _check_alike(members)
@@ -278,6 +287,18 @@ class Ensemble(Model):
             raise StoreError(str(error)) from None
         out._members, out._curves = members, tuple(curves)
         return out
+
+
+def _n_rows(X: Any, texts: Any) -> int:
+    """Of what users give to predict for; X may be None if all members read texts."""
+    shape = getattr(X, "shape", None)
+    if isinstance(shape, tuple) and shape:
+        return int(shape[0])
+    if isinstance(X, (list, tuple)):
+        return len(X)
+    if X is None and texts is not None:
+        return len(as_texts(texts))
+    raise InputError(f"X must be a scipy sparse matrix or a NumPy array; got {type(X).__name__}")
 
 
 def _check_alike(members: Sequence[Model]) -> None:

@@ -15,6 +15,7 @@ from scipy import sparse as sp
 from .._native import linear as native
 from ..arrays import Csr, Float32, Int32, Int64, TopK, UInt8, assemble, join_parts, spans_of_work
 from ..core import Configured, choice, integer, key, number, param, progress, run, thread_count
+from ..labels import narrowed
 from ..linear import LOSSES
 from .classifiers import TRANSFORMS, Classifiers
 
@@ -45,10 +46,12 @@ class Ranker(Configured):
         # A label's work grows with the features of its rows; tasks of much the same size, many a thread.
         lengths = np.concatenate([[0], np.cumsum(np.diff(X.indptr)[rows] + 8)])[offsets]
         n_labels, tasks = int(Y.shape[1]), spans_of_work(lengths, 32 * workers)
+        narrow = narrowed(X)  # the kernel keeps an array as long as the feature space
+        used = narrow.X
 
         def part(span: tuple[int, int]) -> tuple[Int64, Int32, Float32, Float32]:
             return native.train_each(
-                X.indptr, X.indices, X.data, X.shape[1], offsets, rows, positive,
+                used.indptr, used.indices, used.data, used.shape[1], offsets, rows, positive,
                 first=span[0], last=span[1], bias=self.bias, loss=LOSSES[self.loss],
                 cost_positive=self.cost * self.positive_weight, cost_negative=self.cost,
                 tolerance=self.tolerance, epochs=self.max_epochs,
@@ -61,7 +64,10 @@ class Ranker(Configured):
                 size=lambda span: lengths[span[1]] - lengths[span[0]],
                 done=lambda i: advance(tasks[i][1] - tasks[i][0]),
             )  # fmt: skip
-        return Classifiers(*join_parts(parts), n_features=int(X.shape[1]), transform=self.transform)
+        begins, features, weights, biases = join_parts(parts)
+        return Classifiers(
+            begins, narrow.named(features), weights, biases, n_features=int(X.shape[1]), transform=self.transform
+        )
 
 
 def pairs_by_label(Y: Csr, candidates: TopK) -> tuple[Int64, Int32, UInt8]:

@@ -29,13 +29,14 @@ from ..arrays import (
     assemble,
     concatenate_features,
     for_scipy,
+    unit_rows,
 )
 from ..core import InputError, StoreError, choice, flag, integer, number, param, part, progress
 from ..data import TrainingData
 from ..explain import Explanation
 from ..labels import FeatureCurve, label_feature_count
 from ..linear import LinearTree
-from ..model import Embeds, Estimate, Model, can_score, check_k, with_part
+from ..model import Embeds, Estimate, FeatureModel, Model, can_score, check_k, with_part
 from ..store import Stages, State, Storable
 from .calibration import Calibration
 from .calibration_rows import CalibrationSplit, calibration_split, validation_data
@@ -53,7 +54,7 @@ KEPT = 0.6  # weights a classifier keeps, as a share of the features of its posi
 LEAST = np.float32(1e-4)  # probability of a leaf where nothing was right: its candidates keep their order
 
 
-class Reranked(Model):
+class Reranked(FeatureModel):
     """Asks the base for candidates, scores each with a linear classifier of its own, and orders them anew.
 
     The base gets this model's seed. Candidates of equal scores are ordered by id.
@@ -78,7 +79,9 @@ class Reranked(Model):
         "rows held out for calibration at most, never more than a tenth; unless the base holds rows out itself",
         default=5000,
     )
-    max_leaves: int = param(integer(at_least=2), "leaves of the calibration's decision tree at most", default=50)
+    max_leaves: int = param(
+        integer(at_least=2, at_most=2**16), "leaves of the calibration's decision tree at most", default=50
+    )
     min_leaf: int = param(integer(at_least=1), "candidates in a leaf of that tree at least", default=300)
     blend: str = param(
         choice("product", "sum"),
@@ -140,6 +143,7 @@ class Reranked(Model):
         texts: Sequence[str] | None = None,
         label_names: Iterable[str] | None = None,
         label_features: Any = None,
+        sample_weight: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
         fitted_base: Model | None = None,
         validation: Any = None,
@@ -152,7 +156,7 @@ class Reranked(Model):
         """
         if checkpoint is not None and fitted_base is not None:
             raise InputError("a checkpoint cannot know what a fitted_base is; leave one of them out")
-        self._refuse_useless(label_features)
+        self._refuse_useless(label_features, sample_weight)
         data = TrainingData.of(X, Y, texts=texts, label_names=label_names, label_features=label_features)
         self._given = fitted_base, validation_data(self, validation, data)
         try:
@@ -179,6 +183,10 @@ class Reranked(Model):
                 base = fitted_base or self._train_base(data, every, stages, "")
                 classifiers = self._train_ranker(base, data, every, stages, "")
         self._base, self._classifiers, self._calibration = base, classifiers, calibration
+
+    def _prepared(self, data: TrainingData) -> TrainingData:
+        """As it is: the base has its own way with rows, and the ranker sees them in `seen`."""
+        return data
 
     def new_base(self) -> Model:
         """The base as `fit` will train it."""
@@ -229,7 +237,7 @@ class Reranked(Model):
     def predict(self, X: Any, k: int = 10, *, texts: Sequence[str] | None = None) -> TopK:
         """The k best labels of each row: of the base's `candidates` (k, if that is more), ordered anew."""
         base, k = self.fitted_base, check_k(k)
-        rows = self._rows(X, texts)
+        rows = self._seen_rows(X, texts)
         found = asked(base, X, max(self.candidates, k), texts, threads=self.threads)
         labels, p = np.ascontiguousarray(found.labels), np.ascontiguousarray(found.scores)
         return best(labels, self._combine(rows, labels, p), k, found.n_labels, threads=self.threads)
@@ -237,7 +245,7 @@ class Reranked(Model):
     def seen(self, base: Model, X: Any, texts: Sequence[str] | None) -> Any:
         """What the ranker sees of rows: X, and the base's vectors if they count ([bow/‖bow‖, φ/‖φ‖], eq. 16)."""
         if not self.sees_vectors(base):
-            return X
+            return unit_rows(as_features(X)) if self.normalize_rows else X
         vectors = cast(Embeds, with_threads(base, self.threads)).embed(X, texts=texts)
         return concatenate_features(X, vectors, weights=(1.0, self._weight(base)))
 
@@ -252,20 +260,23 @@ class Reranked(Model):
             return 0.0
         return float(base.reads_texts) if self.vector_weight is None else self.vector_weight
 
-    def _rows(self, X: Any, texts: Sequence[str] | None) -> Rows:
+    def _seen_rows(self, X: Any, texts: Sequence[str] | None) -> Rows:
         """What the ranker sees of rows to predict for."""
-        return as_rows(self.seen(self.fitted_base, X, texts), n_features=self.classifiers.n_features)
+        base, n_features = self.fitted_base, self.classifiers.n_features
+        if not self.sees_vectors(base):
+            return self._rows(X, n_features)
+        return as_rows(self.seen(base, X, texts), n_features=n_features)
 
     def ranker_scores(self, X: Any, labels: Int32, *, texts: Sequence[str] | None = None) -> Float32:
         """The second opinion alone: n × c scores of candidates (-1 for none)."""
-        return self.classifiers.score(self._rows(X, texts), np.ascontiguousarray(labels), threads=self.threads)
+        return self.classifiers.score(self._seen_rows(X, texts), np.ascontiguousarray(labels), threads=self.threads)
 
     def score(self, X: Any, labels: Any, *, texts: Sequence[str] | None = None) -> Csr:
         """Scores of given labels: `labels` is n×L, its stored entries say which labels of each row to score."""
         base = self.fitted_base
         if not can_score(base):
             raise InputError(f"{type(base).__name__} cannot score given labels, so neither can Reranked")
-        rows = self._rows(X, texts)
+        rows = self._seen_rows(X, texts)
         wanted = as_pairs(labels, n_rows=rows.shape[0], n_labels=self.n_labels)
         wide, place = padded(wanted)
         p = np.zeros(wide.shape, np.float32)

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..arrays import Csr, TopK, as_pairs, as_row, as_rows
+from ..arrays import Csr, TopK, as_pairs
 from ..core import StoreError, choice, integer, number, param, part, progress
 from ..data import TrainingData
 from ..explain import Explanation
 from ..index import FlatTree, Index, InterpolatedTree, LabelTree
 from ..labels import LabelSpace
-from ..model import Estimate, Model, check_k, check_label, check_label_ids
+from ..model import Estimate, FeatureModel, check_k, check_label, check_label_ids
 from ..store import State
 from .explain import explain
 from .network import WEIGHTINGS, SoftmaxNetwork
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class SoftmaxTree(Model):
+class SoftmaxTree(FeatureModel):
     """Each feature has a vector, a row is their mean, each node of the tree decides by it where to go.
 
     Scores are probabilities: over all labels they sum to 1. Labels of equal scores are ordered by id.
@@ -101,13 +101,13 @@ class SoftmaxTree(Model):
     def predict(self, X: Any, k: int = 10, *, labels: Any = None, texts: Sequence[str] | None = None) -> TopK:
         """The k most probable labels of each row, exactly. `labels` (ids) restricts the answers to some."""
         network, k = self.network, check_k(k)
-        rows = as_rows(X, n_features=network.n_features)
+        rows = self._rows(X, network.n_features)
         wanted = None if labels is None else check_label_ids(labels, self.n_labels)
         return network.search(rows, k, labels=wanted, threads=self.threads)
 
     def score(self, X: Any, labels: Any, *, texts: Sequence[str] | None = None) -> Csr:
         """Probabilities of given labels: `labels` is n×L, its stored entries say which labels of each row to score."""
-        rows = as_rows(X, n_features=self.network.n_features)
+        rows = self._rows(X, self.network.n_features)
         wanted = as_pairs(labels, n_rows=rows.shape[0], n_labels=self.n_labels)
         return self.network.score(rows, wanted, threads=self.threads)
 
@@ -117,7 +117,7 @@ class SoftmaxTree(Model):
         """Why row `x` gets the label with this id: what each feature adds to every decision on the way to it."""
         network = self.network
         label, counts = check_label(label, label_counts, self.n_labels)
-        return explain(network, as_row(x, n_features=network.n_features), label, counts)
+        return explain(network, self._row(x, network.n_features), label, counts)
 
     def _to_state(self) -> State:
         return State(parts={"network": self.network})

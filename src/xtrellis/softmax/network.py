@@ -16,6 +16,7 @@ from ..arrays import Csr, Float32, Float64, Int32, Int64, Rows, TopK, assemble, 
 from ..core import StoreError, by_rows
 from ..index import LabelTree
 from ..linear import EVERYTHING, open_slots
+from ..model import LabelSet
 from ..store import State, Storable
 
 WEIGHTINGS = {"average": 0, "weighted": 1, "unit": 2}
@@ -72,7 +73,9 @@ class SoftmaxNetwork(Storable):
         """Bytes of all vectors."""
         return int(self.embeddings.nbytes + self.units.nbytes)
 
-    def search(self, X: Rows | Csr, k: int, *, labels: Int64 | None = None, threads: int | None = None) -> TopK:
+    def search(
+        self, X: Rows | Csr, k: int, *, labels: Int64 | LabelSet | None = None, threads: int | None = None
+    ) -> TopK:
         """The k most probable labels of each row, exactly; of a label in several places the best one counts."""
         k = min(k, self.tree.n_labels if labels is None else len(labels))
         found, scores = np.empty((X.shape[0], k), np.int32), np.empty((X.shape[0], k), np.float32)

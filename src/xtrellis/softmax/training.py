@@ -6,9 +6,12 @@ The kernel (native/softmax/train.hpp) shares dimensions, not rows, between threa
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import partial
+from itertools import count, pairwise
+from queue import Empty, SimpleQueue
 
 import numpy as np
 
@@ -20,6 +23,7 @@ from .network import WEIGHTINGS, SoftmaxNetwork, unit_offsets
 
 PIECE = 4e8  # multiply-adds that are done between two looks at progress and Ctrl-C
 SMALL = 2e7  # a training of fewer is not worth a second thread
+PATIENCE = 60  # seconds that threads of a team wait for each other to begin
 
 
 @dataclass(frozen=True)
@@ -67,8 +71,7 @@ def train(X: Csr, Y: Csr, tree: LabelTree, how: Descent, *, threads: int | None 
         for epoch, (rows, slots) in enumerate(visits(Y, tree, how)):
             for begin, end in pairwise([len(rows) * i // pieces for i in range(pieces + 1)]):
                 first, last = (how.learning_rate * (1 - (epoch * n_visits + at) / steps) for at in (begin, end))
-                part = rows[begin:end], slots[begin:end]
-                run(lambda m: trainer.run(m, *part, first, last), range(members), threads=members)  # noqa: B023
+                _together(partial(_piece, trainer, rows[begin:end], slots[begin:end], first, last), members)
                 advance(end - begin)
     embeddings = np.empty((int(X.shape[1]) + 1, how.dim), np.float32)
     units = np.empty((int(begins[-1]), how.dim), np.float32)
@@ -78,6 +81,36 @@ def train(X: Csr, Y: Csr, tree: LabelTree, how: Descent, *, threads: int | None 
             f"with learning_rate={how.learning_rate} training went astray: vectors are not finite; use a lower one"
         )
     return SoftmaxNetwork(tree, embeddings, units, weighting=how.weighting, bias=how.bias)
+
+
+def _piece(trainer: native.Trainer, rows: Int32, slots: Int32, first: float, last: float, member: int) -> None:
+    trainer.run(member, rows, slots, first, last)
+
+
+def _together(work: Callable[[int], None], members: int) -> None:
+    """`work(m)` for all members at once, or for none: in the kernel they wait for each other. After Ctrl-C between the
+    beginnings of two of them, the first shall not wait for one that never comes."""
+    came, go, over = count(1), SimpleQueue[None](), False
+
+    def member(m: int) -> None:
+        if next(came) == members:
+            go.put(None)
+        limit = time.monotonic() + PATIENCE
+        while not over:
+            try:
+                go.get(timeout=0.1)
+            except Empty:
+                if time.monotonic() < limit:
+                    continue
+                raise RuntimeError("training threads did not start together") from None
+            go.put(None)  # for the next one
+            return work(m)
+
+    try:
+        run(member, range(members), threads=members)
+    except BaseException:
+        over = True
+        raise
 
 
 def visits(Y: Csr, tree: LabelTree, how: Descent) -> Iterator[tuple[Int32, Int32]]:

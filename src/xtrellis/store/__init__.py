@@ -4,9 +4,10 @@ Trainings under way lie in folders of their own (`Checkpoint`, `Stages`); large 
 """
 
 from .checkpoint import Checkpoint, discard
+from .copies import Copyable
 from .describe import Description, describe
 from .read import load
-from .registry import resolve
+from .registry import register, resolve
 from .scratch import IN_MEMORY, DiskScratch, Scratch
 from .stages import Stages
 from .state import State, Storable
@@ -14,6 +15,6 @@ from .swap import target_of
 from .write import save
 
 __all__ = [
-    "IN_MEMORY", "Checkpoint", "Description", "DiskScratch", "Scratch", "Stages", "State", "Storable", "describe",
-    "discard", "load", "resolve", "save", "target_of",
+    "IN_MEMORY", "Checkpoint", "Copyable", "Description", "DiskScratch", "Scratch", "Stages", "State", "Storable",
+    "describe", "discard", "load", "register", "resolve", "save", "target_of",
 ]  # fmt: skip

@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ..arrays import Array
-from ..core import StoreError, progress, shown
+from ..core import StoreError, as_path, progress, shown
 from . import plain, tensors
 from .folder import Folder
 from .manifest import MANIFEST, is_tensor_file
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 LIST = "checkpoint.json"
 FORMAT = "xtrellis-checkpoint"
 _OURS = re.compile(
-    r"((tree\d+(\.overlap|(\.round\d+)?\.nodes\d+to\d+)?|state\.\w+)\.safetensors|checkpoint\.json)(\.tmp)?"
+    r"((tree\d+(\.overlap|(\.round\d+(\.fold\d+)?)?\.nodes\d+to\d+)?|state\.\w+)\.safetensors|checkpoint\.json)(\.tmp)?"
 )
 _PART = re.compile(r"\w+\.part")  # a checkpoint inside this one (stages.py)
 _MODEL = re.compile(r"\w+\.model|\.\w+\.model\.(tmp-.+|aside)")  # a finished part, or what a save left half done
@@ -44,7 +44,7 @@ class Checkpoint:
     """A folder of finished work. Use as a context: it is locked meanwhile, so that two trainings never share it."""
 
     def __init__(self, path: str | os.PathLike[str], made_from: Mapping[str, Any]) -> None:
-        self.path = Path(path)
+        self.path = as_path(path, "checkpoint", error=StoreError)
         self.made_from = plain.parse(plain.dump(dict(made_from)), "fingerprint")  # as it will be read back
         self.files: dict[str, Any] = {}
         self._lock = -1
@@ -138,7 +138,7 @@ class _CheckpointScratch(Scratch):
 
 def discard(path: str | os.PathLike[str]) -> bool:
     """Delete a checkpoint: files and parts that are named like its own, nothing else; False if there was none."""
-    folder = Path(path)
+    folder = as_path(path, error=StoreError)
     try:
         _parse_list(folder)
     except StoreError:

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from ..core import StoreError
+from ..core import StoreError, as_path
 from .manifest import FORMAT, MANIFEST
 from .swap import aside_of
 
@@ -24,11 +24,9 @@ class Folder:
     """An open model folder. It stays the same folder even if another one is renamed into its place meanwhile."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = as_path(path, error=StoreError)
         try:
-            self.path = Path(path)
             self._fd = _open_folder(self.path)
-        except (TypeError, ValueError) as error:  # not a path at all, or one with a zero byte
-            raise StoreError(f"{path!r:.200} is not a path ({error})") from None
         except OSError as error:
             raise StoreError(_why_not(self.path, error)) from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 import re
 from collections.abc import Iterator, Mapping
@@ -27,6 +28,7 @@ MAX_FILE_NAME = 200
 _PART = re.compile(r"[a-z0-9][a-z0-9_]{0,63}")
 _CLASS = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,127}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_NO_HASH = "0" * 64  # stands in model.json for its own hash while that is computed
 _TENSOR_FILE = re.compile(r"model(\.[a-z0-9][a-z0-9_]*)*\.safetensors")
 
 
@@ -78,20 +80,23 @@ class Manifest:
     root: ObjectInfo
     files: dict[str, FileInfo]
     written_by: dict[str, str] = field(default_factory=lambda: library_versions())
+    sha256: str | None = None  # of model.json itself, as it was read; models of early versions lack it
 
     def to_bytes(self) -> bytes:
-        """The text of model.json."""
+        """The text of model.json, with its hash in it."""
         value = {
             "format": FORMAT,
             "version": VERSION,
             "written_by": self.written_by,
             "model": self.root.to_json(),
             "files": {name: {"size": f.size, "sha256": f.sha256} for name, f in self.files.items()},
+            "sha256": _NO_HASH,
         }
         raw = plain.dump(value, indent=1) + b"\n"
         if len(raw) > plain.MAX_BYTES:
             raise StoreError(f"meta and parameters take {len(raw)} bytes of JSON; save large things as arrays")
-        return raw
+        at = raw.rindex(_NO_HASH.encode())
+        return raw[:at] + hashlib.sha256(raw).hexdigest().encode() + raw[at + len(_NO_HASH) :]
 
     @classmethod
     def from_bytes(cls, raw: bytes, where: str) -> Manifest:
@@ -101,6 +106,7 @@ class Manifest:
             raise StoreError(f"{where}: not an xtrellis model (its 'format' must be {FORMAT!r})")
         check_version(value.get("version"), where)
         try:
+            sha256 = _hash(value.pop("sha256"), MANIFEST) if "sha256" in value else None
             _keys(value, {"format", "version", "written_by", "model", "files"}, "the top level")
             written_by = _mapping(value["written_by"], "written_by")
             if not all(isinstance(version, str) for version in written_by.values()):
@@ -111,11 +117,19 @@ class Manifest:
             if set(files) != expected:
                 odd = sorted(set(files) ^ expected)[0]
                 raise ValueError(
-                    f"'files' must list the tensor files of its objects and no other; {odd!r} does not match"
+                    f"'files' must list the tensor files of its objects and no other; {odd!r:.80} does not match"
                 )
         except ValueError as error:
             raise StoreError(f"{where}: {error}") from None
-        return cls(root, files, dict(written_by))
+        return cls(root, files, dict(written_by), sha256)
+
+    def check_hash(self, raw: bytes, where: str) -> None:
+        """Compare the hash that model.json holds, if it does, with that of its text."""
+        if self.sha256 is None:
+            return
+        bare = raw.replace(self.sha256.encode(), _NO_HASH.encode())
+        if hashlib.sha256(bare).hexdigest() != self.sha256:
+            raise StoreError(f"{where}: its SHA-256 is not the one it holds; it was changed or damaged after the save")
 
 
 def is_manifest(value: Any) -> bool:
@@ -181,9 +195,13 @@ def _file(value: Any, name: str) -> FileInfo:
     _keys(value, {"size", "sha256"}, f"file {name!r:.80}")
     if not _is_count(value["size"]):
         raise ValueError(f"the size of {name!r:.80} must be an integer ≥ 0; got {value['size']!r:.80}")
-    if not isinstance(value["sha256"], str) or not _SHA256.fullmatch(value["sha256"]):
-        raise ValueError(f"the sha256 of {name!r:.80} must be 64 hex digits; got {value['sha256']!r:.80}")
-    return FileInfo(value["size"], value["sha256"])
+    return FileInfo(value["size"], _hash(value["sha256"], name))
+
+
+def _hash(value: Any, name: str) -> str:
+    if not isinstance(value, str) or not _SHA256.fullmatch(value):
+        raise ValueError(f"the sha256 of {name!r:.80} must be 64 hex digits; got {value!r:.80}")
+    return value
 
 
 def _is_count(value: Any) -> bool:

@@ -12,14 +12,16 @@ from ..core import StoreError
 
 MAX_BYTES = 16 << 20  # of model.json and of one tensor header: far above need, far below what hurts
 MAX_DEPTH = 64
+MAX_HOLDERS = 1 << 18  # objects and lists: an empty one is 2 bytes of text and 64 of memory
 
 
 def parse(raw: bytes | memoryview, where: str) -> Any:
     """JSON text as Python values, or a StoreError that names `where`."""
     try:
-        value = json.loads(
-            str(raw, "utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite
-        )
+        text = str(raw, "utf-8")
+        if text.count("{") + text.count("[") > MAX_HOLDERS:
+            raise ValueError(f"more than {MAX_HOLDERS} objects and lists")
+        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
         if isinstance(value, (dict, list)):
             _check_depth(value)
     except RecursionError:
@@ -65,8 +67,11 @@ def _plain(value: Any, name: str, depth: int) -> Any:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"the name {next(n for n in names if names.count(n) > 1)!r} is given twice")
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise ValueError(f"the name {name!r:.80} is given twice")
+            seen.add(name)
     return found
 
 

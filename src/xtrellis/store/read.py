@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any, TypeVar, overload
+from pathlib import Path
+from typing import Any, Protocol, TypeVar, overload
 
 from ..arrays import Array
-from ..core import Configured, MissingExtraError, StoreError, progress
+from ..core import Configured, MissingExtraError, ParameterError, StoreError, flag, progress, shown
 from . import plain, tensors
 from .folder import Folder
 from .manifest import MANIFEST, Manifest, ObjectInfo, is_tensor_file
@@ -20,6 +22,17 @@ S = TypeVar("S", bound=Storable)
 _TRIES = 16
 
 
+class AnyFolder(Protocol):
+    """A model folder: on disk, or its files in memory."""
+
+    @property
+    def path(self) -> Path: ...
+    def names(self) -> list[str]: ...
+    def where(self, name: str) -> str: ...
+    def read(self, name: str, limit: int) -> bytes: ...
+    def map(self, name: str, size: int) -> mmap.mmap | memoryview: ...
+
+
 @overload
 def load(path: str | os.PathLike[str], *, verify: bool = False, kind: None = None) -> Any: ...
 @overload
@@ -27,18 +40,25 @@ def load(path: str | os.PathLike[str], *, verify: bool = False, kind: type[S]) -
 def load(path: str | os.PathLike[str], *, verify: bool = False, kind: type[Storable] | None = None) -> Any:
     """The object saved at `path`, its arrays memory-mapped: nothing is read before it is used.
 
-    Sizes, headers, dtypes and shapes are always checked. `verify` also reads every file and compares its SHA-256.
+    Sizes, headers, dtypes and shapes are always checked. `verify` also reads every file and compares its SHA-256,
+    model.json's own too (models saved before it had one are verified but for that).
     `kind` is the class expected; anything else is refused before it is built.
     """
 
-    def build(folder: Folder) -> Storable:
-        manifest = read_manifest(folder)
-        if kind is not None and not issubclass(resolve_at(manifest.root, folder), kind):
-            raise StoreError(f"{folder.path} holds a {manifest.root.class_name}; a {kind.__name__} is needed")
-        arrays = map_files(folder, manifest, verify=verify)
-        return _rebuild(manifest.root, arrays, folder)
+    wanted: object = kind
+    if wanted is not None and not (isinstance(wanted, type) and issubclass(wanted, Storable)):
+        raise ParameterError(f"kind must be a class of models, such as xt.Tagger; got {shown(wanted)}")
+    flag()("verify", verify)
 
-    return with_folder(path, build)
+    return with_folder(path, lambda folder: rebuilt(folder, verify=verify, kind=kind))
+
+
+def rebuilt(folder: AnyFolder, *, verify: bool = False, kind: type[Storable] | None = None) -> Storable:
+    """What a folder holds."""
+    manifest = read_manifest(folder, verify=verify)
+    if kind is not None and not issubclass(resolve_at(manifest.root, folder), kind):
+        raise StoreError(f"{folder.path} holds a {manifest.root.class_name}; a {kind.__name__} is needed")
+    return _rebuild(manifest.root, map_files(folder, manifest, verify=verify), folder)
 
 
 def with_folder(path: str | os.PathLike[str], use: Callable[[Folder], T]) -> T:
@@ -54,16 +74,19 @@ def with_folder(path: str | os.PathLike[str], use: Callable[[Folder], T]) -> T:
     raise last
 
 
-def read_manifest(folder: Folder) -> Manifest:
+def read_manifest(folder: AnyFolder, *, verify: bool) -> Manifest:
     """`model.json`, checked; and no tensor file beside those it lists, which would mean two models were mixed."""
-    manifest = Manifest.from_bytes(folder.read(MANIFEST, plain.MAX_BYTES), folder.where(MANIFEST))
+    raw, where = folder.read(MANIFEST, plain.MAX_BYTES), folder.where(MANIFEST)
+    manifest = Manifest.from_bytes(raw, where)
+    if verify:
+        manifest.check_hash(raw, where)
     for name in folder.names():
         if is_tensor_file(name) and name not in manifest.files:
             raise StoreError(f"{folder.where(name)}: not listed in {MANIFEST}; files of two models are mixed")
     return manifest
 
 
-def map_files(folder: Folder, manifest: Manifest, *, verify: bool) -> dict[str, dict[str, Array]]:
+def map_files(folder: AnyFolder, manifest: Manifest, *, verify: bool) -> dict[str, dict[str, Array]]:
     """The arrays of each object, by the name of the object."""
     found: dict[str, dict[str, Array]] = {}
     total = sum(file.size for file in manifest.files.values())
@@ -85,7 +108,7 @@ def _ignore(amount: float) -> None:
     """Progress that nobody watches."""
 
 
-def resolve_at(info: ObjectInfo, folder: Folder) -> type[Storable]:
+def resolve_at(info: ObjectInfo, folder: AnyFolder) -> type[Storable]:
     """The class of a stored object; errors name the folder."""
     try:
         return resolve(info.class_name)
@@ -93,7 +116,7 @@ def resolve_at(info: ObjectInfo, folder: Folder) -> type[Storable]:
         raise StoreError(f"{folder.where(MANIFEST)}: {info.name}: {error}") from None
 
 
-def _rebuild(info: ObjectInfo, arrays: dict[str, dict[str, Array]], folder: Folder) -> Storable:
+def _rebuild(info: ObjectInfo, arrays: dict[str, dict[str, Array]], folder: AnyFolder) -> Storable:
     cls = resolve_at(info, folder)
     parts = {name: _rebuild(part, arrays, folder) for name, part in info.parts.items()}
     state = State(info.meta, arrays.get(info.name, {}), parts)

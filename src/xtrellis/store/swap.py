@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ..core import StoreError
+from ..core import StoreError, as_path, shown
 from . import plain
 from .manifest import MANIFEST, is_manifest, is_tensor_file
 
@@ -40,9 +40,9 @@ def aside_of(target: Path) -> Path:
 def target_of(path: str | os.PathLike[str]) -> Path:
     """The folder a model will be saved as, links resolved; refused if something else is there."""
     try:
-        target = Path(path).resolve()
-    except (TypeError, ValueError, RuntimeError) as error:  # RuntimeError: a loop of links
-        raise StoreError(f"{path!r:.200} is not a path ({error})") from None
+        target = as_path(path, error=StoreError).resolve()
+    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links
+        raise StoreError(f"{shown(path)} is not a path ({error})") from None
     if not target.name:
         raise StoreError(f"cannot save a model as {target}; give a folder name")
     _state(target)

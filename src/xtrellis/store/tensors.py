@@ -111,7 +111,7 @@ def write(file: BinaryIO, arrays: Mapping[str, Array], advance: Advance = lambda
     return 8 + len(text) + end, digest.hexdigest()
 
 
-def read(mapped: mmap.mmap, infos: Mapping[str, ArrayInfo], where: str) -> dict[str, Array]:
+def read(mapped: mmap.mmap | memoryview, infos: Mapping[str, ArrayInfo], where: str) -> dict[str, Array]:
     """The arrays of a mapped file: read-only views of its pages, after the header was found to fit file and `infos`."""
     size = len(mapped)
     if size < 8:
@@ -134,7 +134,7 @@ def read(mapped: mmap.mmap, infos: Mapping[str, ArrayInfo], where: str) -> dict[
         raise StoreError(f"{where}: {error}") from None
 
 
-def sha256(mapped: mmap.mmap, advance: Advance = lambda _: None) -> str:
+def sha256(mapped: mmap.mmap | memoryview, advance: Advance = lambda _: None) -> str:
     """The hash of a mapped file, a few megabytes at a time."""
     digest = hashlib.sha256()
     with memoryview(mapped) as view:
@@ -143,7 +143,8 @@ def sha256(mapped: mmap.mmap, advance: Advance = lambda _: None) -> str:
             digest.update(piece)
             advance(len(piece))
             piece.release()
-            if hasattr(mmap, "MADV_DONTNEED"):  # read once: let the pages go again, or the whole model stays resident
+            if isinstance(mapped, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+                # Read once: let the pages go again, or the whole model stays resident.
                 mapped.madvise(mmap.MADV_DONTNEED, begin, min(_CHUNK, len(view) - begin))
     return digest.hexdigest()
 

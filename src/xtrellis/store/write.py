@@ -21,8 +21,7 @@ def save(obj: Storable, path: str | os.PathLike[str]) -> None:
     """
     if not isinstance(obj, Storable):
         raise StoreError(f"cannot save a {type(obj).__name__}; only models, vectorisers, taggers and trees are stored")
-    arrays: dict[str, dict[str, Array]] = {}
-    root = _take_apart(obj, ROOT, 0, arrays)
+    root, arrays = taken_apart(obj)
     total = sum(info.nbytes for part in root.walk() for info in part.arrays.values())
     try:
         target = target_of(path)
@@ -40,6 +39,12 @@ def save(obj: Storable, path: str | os.PathLike[str]) -> None:
                 os.fsync(file.fileno())
     except OSError as error:
         raise StoreError(f"cannot save to {path}: {error.strerror or error}") from error
+
+
+def taken_apart(obj: Storable) -> tuple[ObjectInfo, dict[str, dict[str, Array]]]:
+    """What model.json says of an object and its parts, and their arrays by the name of their file."""
+    arrays: dict[str, dict[str, Array]] = {}
+    return _take_apart(obj, ROOT, 0, arrays), arrays
 
 
 def _take_apart(obj: Storable, name: str, depth: int, arrays: dict[str, dict[str, Array]]) -> ObjectInfo:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import numbers
 import re
+from pathlib import Path
 from typing import Any
 
-from ..core import Check
+from ..core import Check, ParameterError, nearest, shown
+from .stop_words import LANGUAGES
 
 LONGEST_CHAR_NGRAM = 32
 
@@ -44,6 +46,35 @@ class char_range(Check):  # noqa: N801
             return False
         shortest, longest = char_lengths(value)
         return 1 <= shortest <= longest <= LONGEST_CHAR_NGRAM
+
+
+class stop_list(Check):  # noqa: N801
+    """Stop words: those of a language or of several ("finnish+english"), or a list of words."""
+
+    requirement = f"a language ({', '.join(LANGUAGES)}), several as 'finnish+english', or a list of words"
+
+    def holds(self, value: Any) -> bool:
+        """True for known languages, and for a list of strings."""
+        if isinstance(value, str):
+            return set(value.split("+")) <= set(LANGUAGES)
+        return isinstance(value, (list, tuple)) and all(isinstance(word, str) for word in value)
+
+    def error(self, name: str, value: Any) -> ParameterError:
+        """With the language that may have been meant."""
+        if not isinstance(value, str):
+            return super().error(name, value)
+        wrong = next(part for part in value.split("+") if part not in LANGUAGES)
+        hint = nearest(wrong, LANGUAGES)
+        return ParameterError(
+            f"{name}={shown(value)}: there is no list of stop words for {shown(wrong)}; give a list of words (on the "
+            f"command line, the path of a file of them){hint}"
+        )
+
+    def read(self, text: str) -> Any:
+        """Languages as they are; else a file that has the words, separated by white space."""
+        if not self.holds(text) and Path(text).is_file():
+            return Path(text).read_text("utf-8").split()
+        return text
 
 
 def char_lengths(value: str | None) -> tuple[int, int]:

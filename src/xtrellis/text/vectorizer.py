@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .._native import text as native
-from ..arrays import Csr, Float32, Int32, Int64, StringTable, as_texts, assemble, for_scipy
+from ..arrays import Array, Csr, Float32, Int32, Int64, StringTable, UInt8, as_texts, assemble, for_scipy
 from ..core import (
     Configured,
     InputError,
     NotFittedError,
     ParameterError,
     StoreError,
+    choice,
     flag,
     integer,
     param,
@@ -23,10 +24,13 @@ from ..core import (
     run,
     thread_count,
 )
-from ..store import State, Storable
-from .checks import char_lengths, char_range, rows_or_share
-from .encoding import Block, blocks, encode, encode_one, normal_form
-from .spans import origins
+from ..store import Copyable, State
+from .checks import char_lengths, char_range, rows_or_share, stop_list
+from .encoding import Block, blocks, encode, normal_bytes
+from .forms import STEMMERS, Forms
+from .places import Found, Places
+from .spans import Origins
+from .stop_words import stop_words as listed
 from .vocabulary import HASH, Vocabulary
 
 if TYPE_CHECKING:
@@ -37,13 +41,19 @@ if TYPE_CHECKING:
 _Rows = tuple[Int64, Int32, Float32]
 
 
-class Vectorizer(Configured, Storable):
+class Vectorizer(Configured, Copyable):
     """Word and character n-grams, weighted by tf-idf, as a csr matrix that every model takes without a copy.
 
-    A word is a run of word characters (letters, digits, underscore, and the marks that follow them); texts are compared
-    in normal form C. Features are sorted by their text, word n-grams first, then character n-grams, so the result
-    depends only on the texts: not on threads, nor on their order. With the same settings it equals scikit-learn's
-    TfidfVectorizer on ASCII text.
+    A word is a run of word characters (letters, digits, underscore, and the marks that follow them), and with
+    `words="any-script"` also: the pairs of neighbouring characters where a script has no spaces between words (Chinese,
+    Japanese, Thai, Lao, Khmer, Burmese …), a character alone where it has no neighbour; "C++", "C#", ".NET" and the
+    like; a letter that stands by itself ("vitamin C", but not the t of "don't"). Soft hyphens and zero width
+    joiners do not end a word. `words="runs"` leaves it at the runs.
+
+    Texts are compared in normal form C (of more than 30 combining marks in a row, which no script has, the rest is
+    taken as it is). Features are sorted by their text, word n-grams first, then character n-grams, so the result
+    depends only on the texts: not on threads, nor on their order. With `words="runs"` and the same settings it equals
+    scikit-learn's TfidfVectorizer on ASCII text.
     """
 
     ngrams: int = param(integer(at_least=0, at_most=16), "longest word n-gram; 0 for none", default=1)
@@ -59,19 +69,37 @@ class Vectorizer(Configured, Storable):
     idf: bool = param(flag(), "weigh a feature by ln((1 + texts) / (1 + texts that have it)) + 1", default=True)
     normalize: bool = param(flag(), "make every row of unit length", default=True)
     min_token_length: int = param(integer(at_least=1), "drop words of fewer characters", default=2)
+    words: str = param(
+        choice("any-script", "runs"),
+        'what is a word: "any-script" cuts scripts without spaces into pairs of characters and knows C++ and single '
+        'letters; "runs" takes every run of word characters',
+        default="any-script",
+        before="runs",
+    )
+    stem: str | None = param(
+        choice(*STEMMERS, or_none=True),
+        "count words by their stems, by the rules of this language; needs the extra `stem`",
+        default=None,
+    )
+    stop_words: str | list[str] | None = param(
+        stop_list(or_none=True),
+        'leave these words out: a language, several as "finnish+english", or a list of words',
+        default=None,
+    )
     threads: int | None = param(integer(at_least=1, or_none=True), "None: all cores", default=None, role="machine")
 
     _vocabulary: Vocabulary | None = None
+    _known_forms: tuple[object, Forms] | None = None
 
-    def fit(self, texts: Iterable[str]) -> Self:
-        """Learn the vocabulary and its weights."""
+    def fit(self, texts: Iterable[str], y: Any = None) -> Self:
+        """Learn the vocabulary and its weights; `y` is what pipelines of scikit-learn pass on, and plays no part."""
         self._fit(as_texts(texts), keep_rows=False)
         return self
 
-    def fit_transform(self, texts: Iterable[str]) -> Csr:
+    def fit_transform(self, texts: Iterable[str], y: Any = None) -> Csr:
         """`fit(texts).transform(texts)`, reading the texts once."""
         counted = self._fit(as_texts(texts), keep_rows=True)
-        vocabulary, settings = self._fitted(), self._settings()
+        vocabulary, settings = self._fitted(), self._settings(None)
 
         def weigh(block: _Counted) -> _Rows:
             return native.weigh(
@@ -82,11 +110,12 @@ class Vectorizer(Configured, Storable):
 
     def transform(self, texts: Iterable[str]) -> Csr:
         """One row of feature weights per text; n-grams not seen in `fit` are ignored."""
-        vocabulary, settings = self._fitted(), self._settings()
+        vocabulary, reading = self._fitted(), self._reading()
         texts = as_texts(texts)
 
         def read(block: Block) -> _Rows:
-            return vocabulary.native.transform(*encode(texts[block.begin : block.end]), settings)
+            encoded = reading.known(*encode(texts[block.begin : block.end]))
+            return vocabulary.native.transform(*encoded, reading.settings)
 
         return self._stack(self._run(read, texts, "vectorising"))
 
@@ -95,22 +124,26 @@ class Vectorizer(Configured, Storable):
         vocabulary = self._fitted()
         if not isinstance(text, str):
             raise InputError(f"text must be a string; got {type(text).__name__}")
-        blob = encode_one(normal_form(text))
-        offsets, ids, values = vocabulary.native.transform_one(blob, self._settings())
+        _, blob = normal_bytes(text)
+        reading = self._reading()
+        reading.known_one(blob)
+        offsets, ids, values = vocabulary.native.transform_one(blob, reading.settings)
         return for_scipy(assemble(values, ids, offsets, (1, self.n_features)))
 
-    def explain(self, text: str) -> list[tuple[int, int, tuple[int, ...]]]:
+    def explain(self, text: str) -> Places:
         """Where features are: (start, end, features) for each span `text[start:end]` that is one, in order."""
-        vocabulary = self._fitted()
+        vocabulary, reading = self._fitted(), self._reading()
         if not isinstance(text, str):
             raise InputError(f"text must be a string; got {type(text).__name__}")
-        normal = normal_form(text)
-        found: dict[tuple[int, int], list[int]] = {}
-        places = vocabulary.native.explain(encode_one(normal), self._settings())
-        origin = None if normal == text else origins(text)
-        for begin, end, feature in places:
-            found.setdefault((begin, end) if origin is None else origin(begin, end), []).append(feature)
-        return [(*span, tuple(features)) for span, features in sorted(found.items())]
+        normal, blob = normal_bytes(text)
+        reading.known_one(blob)
+        origins = None if normal is text else Origins(text, normal)
+
+        def find(wanted: UInt8) -> Found:
+            begins, ends, features = vocabulary.native.explain(blob, reading.settings, wanted)
+            return (begins, ends, features) if origins is None else (*origins(begins, ends), features)
+
+        return Places(find, len(vocabulary.names), vocabulary.first_piece)
 
     @property
     def fitted(self) -> bool:
@@ -121,6 +154,25 @@ class Vectorizer(Configured, Storable):
     def n_features(self) -> int:
         """Number of columns."""
         return len(self._fitted().names)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """`feature_names` as scikit-learn asks for them."""
+        return np.array(list(self.feature_names), dtype=object)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.fitted
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn wants to know of a step of its pipelines (from 1.6 on); nobody else asks."""
+        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
+
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(required=False),
+            transformer_tags=TransformerTags(),
+            input_tags=InputTags(string=True, two_d_array=False),
+            requires_fit=True,
+        )
 
     @property
     def feature_names(self) -> StringTable:
@@ -154,7 +206,31 @@ class Vectorizer(Configured, Storable):
             raise NotFittedError("this Vectorizer is not fitted yet; call fit first, or xt.load a saved one")
         return self._vocabulary
 
-    def _settings(self) -> native.Settings:
+    def _reading(self) -> _Reading:
+        """How texts are read, with all that is known of words' forms."""
+        if self.stem is None and self.stop_words is None:
+            return _Reading(self._settings(None), None, None)
+        if self.stem is not None and (self.fold_accents or not self.lowercase):
+            wrong = "fold_accents=True" if self.fold_accents else "lowercase=False"
+            raise ParameterError(f"stem={self.stem!r} does not go with {wrong}: the rules are for words as they are "
+                                 "written, in lower case")  # fmt: skip
+        key = (self.stem, repr(self.stop_words), self.lowercase, self.fold_accents, self.words)
+        if self._known_forms is None or self._known_forms[0] != key:
+            self._known_forms = key, Forms(self.stem, self._stopped())
+        forms = self._known_forms[1]
+        table = forms.table()
+        return _Reading(self._settings(table), forms, table)
+
+    def _stopped(self) -> list[str]:
+        """Stop words as texts have them: in normal form, rewritten and cut."""
+        if self.stop_words is None:
+            return []
+        given = self.stop_words
+        words = [w for part in given.split("+") for w in listed(part)] if isinstance(given, str) else list(given)
+        found = native.Forms().unknown(*encode(words), self._settings(None, min_points=1))
+        return list(StringTable(*found))
+
+    def _settings(self, forms: native.Forms | None, *, min_points: int | None = None) -> native.Settings:
         shortest, longest = char_lengths(self.char_ngrams)
         if self.ngrams == 0 and shortest == 0:
             raise ParameterError("ngrams=0 leaves no features; set char_ngrams, or ngrams to 1 or more")
@@ -162,12 +238,14 @@ class Vectorizer(Configured, Storable):
             ngrams=int(self.ngrams),
             char_shortest=shortest,
             char_longest=longest,
-            min_points=int(self.min_token_length),
+            min_points=int(self.min_token_length) if min_points is None else min_points,
             lowercase=self.lowercase,
             fold_accents=self.fold_accents,
             sublinear_tf=self.sublinear_tf,
             idf=self.idf,
             normalize=self.normalize,
+            any_script=self.words == "any-script",
+            forms=forms,
         )
 
     def _run(self, function: Any, texts: Sequence[str], title: str) -> list[Any]:
@@ -177,22 +255,23 @@ class Vectorizer(Configured, Storable):
             return run(function, tasks, threads=self.threads, done=lambda i: advance(tasks[i].size))
 
     def _fit(self, texts: Sequence[str], *, keep_rows: bool) -> list[_Counted]:
-        settings = self._settings()
+        reading = self._reading()
         if not texts:
             raise InputError("there are no texts to learn from")
         least, most = _rows(self.min_df, len(texts)), _rows(self.max_df, len(texts))
         if least > most:
             raise ParameterError(f"min_df={self.min_df!r} is more than max_df={self.max_df!r} of {len(texts)} texts")
         # As many counters as threads: each takes whichever block comes next, so that there are few to merge at the end.
-        counters = [native.Counter(settings) for _ in range(thread_count(self.threads))]
+        counters = [native.Counter(reading.settings) for _ in range(thread_count(self.threads))]
         idle: SimpleQueue[int] = SimpleQueue()
         for number in range(len(counters)):
             idle.put(number)
 
         def count(block: Block) -> tuple[int, Int64, UInt64]:
+            encoded = reading.known(*encode(texts[block.begin : block.end]))
             number = idle.get()
             try:
-                return (number, *counters[number].add(*encode(texts[block.begin : block.end]), keep_rows))
+                return (number, *counters[number].add(*encoded, keep_rows))
             finally:
                 idle.put(number)
 
@@ -227,6 +306,25 @@ class Vectorizer(Configured, Storable):
             indices[at : at + len(ids)], data[at : at + len(ids)] = ids, values
             row, at = row + len(offsets) - 1, at + len(ids)
         return for_scipy(assemble(data, indices, indptr, (rows, n_features)))
+
+
+class _Reading(NamedTuple):
+    """Settings, and the table in them of what words become, if they become something."""
+
+    settings: native.Settings
+    forms: Forms | None
+    table: native.Forms | None
+
+    def known(self, blob: bytes, offsets: Int64) -> tuple[bytes, Int64]:
+        """The same texts, when what their words become is known."""
+        if self.forms is not None and self.table is not None:
+            self.forms.learn(self.table, blob, offsets, self.settings)
+        return blob, offsets
+
+    def known_one(self, blob: bytes) -> None:
+        """Of one text."""
+        if self.forms is not None:
+            self.known(blob, np.array([0, len(blob)], np.int64))
 
 
 class _Counted:

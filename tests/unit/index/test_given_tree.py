@@ -79,7 +79,7 @@ def test_labels_the_hierarchy_lacks():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"parents": [2, 2, 3, 4, 2]}, "runs in a ring: label . → label . → label . → label ."),
+        ({"parents": [2, 2, 3, 4, 2]}, "runs in a ring: node . → node . → node . → node ."),
         ({"parents": [1, 0]}, "runs in a ring: label"),
         ({"parents": {"0": "a", "1": "a", "a": "a"}}, "runs in a ring: 'a' → 'a'"),
         ({"parents": {"0": "a", "1": "a", "a": "b", "b": "c", "c": "a"}}, "runs in a ring: '.' → '.' → '.' → '.'"),

@@ -29,7 +29,7 @@ def least_depth(frequency):
 
 
 @given(st.lists(st.one_of(st.just(0.0), st.integers(1, 9).map(float), st.floats(1e-9, 1e9)), min_size=2, max_size=60))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_no_binary_tree_is_shallower(frequency):
     f = np.array(frequency)
     tree = huffman(f)

@@ -28,11 +28,44 @@ def space(n_labels=300, n=800, d=40, seed=0, threads=1, power=1.0):
 
 
 @pytest.mark.parametrize("n_labels", [1, 2, 99, 201, 500])
-@pytest.mark.parametrize(("arity", "max_leaf"), [(2, 1), (2, 100), (16, 7), (8, 20)])
+@pytest.mark.parametrize(("arity", "max_leaf"), [(2, 1), (2, 100), (16, 7), (16, 1), (8, 20), (10, 1)])
 def test_without_a_tradeoff_it_is_the_balanced_tree(n_labels, arity, max_leaf):
     labels = space(n_labels)
     balanced = BalancedTree(arity=arity, max_leaf=max_leaf).build(labels, seed=3)
-    assert InterpolatedTree(tradeoff=0, arity=arity, max_leaf=max_leaf).build(labels, seed=3) == balanced
+    index = InterpolatedTree(tradeoff=0, arity=arity, max_leaf=max_leaf, join="levels")
+    assert index.build(labels, seed=3) == balanced
+    if arity == 2:  # nothing is joined, so it does not matter how
+        assert index.set_params(join="frequency").build(labels, seed=3) == balanced
+
+
+def clusters(tree):
+    """The sets of labels below every node."""
+    below = [set() for _ in range(tree.n_nodes)]
+    for node in range(tree.n_nodes - 1, -1, -1):
+        for child in tree.children[tree.offsets[node] : tree.offsets[node + 1]].tolist():
+            below[node] |= below[child] if child >= 0 else {~child}
+    return {frozenset(b) for b in below}
+
+
+@pytest.mark.parametrize("tradeoff", [0, 0.25, 1, 6, math.inf])
+@pytest.mark.parametrize("arity", [5, 16])
+def test_a_join_is_the_same_at_every_tradeoff(tradeoff, arity):
+    """Both only leave out nodes of two: the splits are those of the binary tree, at 0 as at any tradeoff."""
+    labels = space(700, 1500, seed=4)
+    f = code_frequency(labels.Y)
+    narrow, by_frequency, by_levels = (
+        InterpolatedTree(tradeoff=tradeoff, arity=a, max_leaf=6, join=join).build(labels, seed=1)
+        for a, join in ((2, "levels"), (arity, "frequency"), (arity, "levels"))
+    )
+    assert clusters(by_frequency) < clusters(narrow)
+    assert clusters(by_levels) < clusters(narrow)
+    assert by_frequency != by_levels
+    assert np.diff(by_levels.offsets).max() <= max(arity, 6)
+    assert by_frequency.expected_depth(f) <= by_levels.expected_depth(f)  # what it is for
+    # Levels: a label lies below one node for every level that stays, whatever its frequency.
+    width = int(math.log2(arity))
+    left = (narrow.depth - 1) % width or width  # what the root takes
+    assert by_levels.depth == 1 + (1 if narrow.depth > 1 else 0) + max(0, -(-(narrow.depth - 1 - left) // width))
 
 
 def entropy(f):
@@ -83,15 +116,6 @@ def test_wide_trees_are_the_binary_ones_with_levels_left_out():
     labels = space(1000, seed=4)
     narrow = InterpolatedTree(tradeoff=1, arity=2, max_leaf=8).build(labels, seed=1)
     wide = InterpolatedTree(tradeoff=1, arity=16, max_leaf=8).build(labels, seed=1)
-
-    def clusters(tree):
-        """The sets of labels below every node."""
-        below = [set() for _ in range(tree.n_nodes)]
-        for node in range(tree.n_nodes - 1, -1, -1):
-            for child in tree.children[tree.offsets[node] : tree.offsets[node + 1]].tolist():
-                below[node] |= below[child] if child >= 0 else {~child}
-        return {frozenset(b) for b in below}
-
     assert clusters(wide) < clusters(narrow)
     assert wide.depth <= -(-(narrow.depth - 1) // 4) + 2
 
@@ -108,17 +132,18 @@ def test_the_tree_does_not_depend_on_threads(threads, tradeoff):
 @given(
     st.integers(1, 60), st.integers(1, 30), st.sampled_from([0, 0.01, 0.5, 1, 3, 1000, math.inf]),
     st.sampled_from(["marginal", "greedy", "soft", "all"]), st.sampled_from(["weighted", "direct"]),
-    st.sampled_from([0, 0.1, 5]), st.integers(2, 20), st.integers(1, 12), st.integers(0, 99),
+    st.sampled_from([0, 0.1, 5]), st.integers(2, 20), st.integers(1, 12), st.sampled_from(["frequency", "levels"]),
+    st.integers(0, 99),
 )  # fmt: skip
-@settings(max_examples=80, deadline=None)
-def test_odd_shapes(n_labels, n, tradeoff, kind, route, smoothing, arity, max_leaf, seed):
+@settings(max_examples=80)
+def test_odd_shapes(n_labels, n, tradeoff, kind, route, smoothing, arity, max_leaf, join, seed):
     rng = np.random.default_rng(seed)
     Y = rng.random((n, n_labels)) < rng.random(n_labels) ** 4
     Y[0, 0] = True
     X = rng.random((n, 6)) * (rng.random((n, 6)) < 0.4)
     labels = LabelSpace(xt.TrainingData.of(X, Y), threads=1)
     index = InterpolatedTree(
-        tradeoff=tradeoff, arity=arity, max_leaf=max_leaf, frequency=kind, route=route, smoothing=smoothing,
+        tradeoff=tradeoff, arity=arity, max_leaf=max_leaf, frequency=kind, route=route, smoothing=smoothing, join=join,
         row_weights=rng.random(n) + 0.01,
     )  # fmt: skip
     tree = index.build(labels, seed=seed)
@@ -138,6 +163,26 @@ def test_the_routes_differ_only_between_their_ends():
             for r in ("weighted", "direct")
         ]
         assert (trees[0] == trees[1]) is same
+
+
+@pytest.mark.parametrize(("tradeoff", "join"), [(0, "levels"), (0.5, "frequency")])
+def test_indexes_stored_before_there_was_a_join_keep_theirs(tradeoff, join):
+    params = InterpolatedTree(tradeoff=tradeoff).params_to_json("fit")
+    assert InterpolatedTree(**InterpolatedTree.params_from_json(params)).join == "frequency"
+    del params["join"]
+    assert InterpolatedTree(**InterpolatedTree.params_from_json(params)).join == join
+
+
+def test_more_answers_count_more_labels_of_a_row():
+    labels = space(200, seed=7)
+    kinds = [code_frequency(labels.Y, "marginal", answers=k) for k in (1, 2, 1000)]
+    assert kinds[2] == pytest.approx(code_frequency(labels.Y, "all"))
+    assert [np.count_nonzero(f) for f in kinds] == sorted({np.count_nonzero(f) for f in kinds})
+    trees = [
+        InterpolatedTree(tradeoff=6, arity=2, max_leaf=1, frequency=kind, answers=k).build(labels, seed=0)
+        for kind, k in (("marginal", 1), ("marginal", 3), ("marginal", 1000), ("all", 1))
+    ]
+    assert trees[0] != trees[1] != trees[2] == trees[3]
 
 
 def test_row_weights_move_labels():

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import xtrellis as xt
-from xtrellis.arrays import as_row
+from xtrellis.arrays import as_row, unit_rows
 from xtrellis.arrays.inputs import as_features
 from xtrellis.index.tree import LabelTree
 from xtrellis.linear.explain import margins
@@ -92,7 +92,7 @@ def test_margins_are_those_of_the_kernel():
     """One tree of one node: its labels' scores are its margins, so the kernel's can be read off."""
     X, Y = data(n_labels=300)  # two blocks
     model = LinearTree(index=xt.FlatTree(), transform="sigmoid").fit(X, Y)
-    row = as_features(X[[3]])
+    row = unit_rows(as_features(X[[3]]))
     top = model.predict(X[[3]], k=300)
     labels, scores = top.labels[0], top.scores[0]
     ours = margins(model.trees[0], 0, row)
@@ -243,7 +243,7 @@ def test_bad_questions_are_named():
 
 
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_damaged_weights_break_nothing(seed):
     X, model = fitted(beam=2)
     state = model.trees[0].to_state()

@@ -83,7 +83,7 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_bytes(tmp_path, thread
     path = tmp_path / "checkpoint"
     command = [sys.executable, "-c", SCRIPT, str(Path(__file__).parent), str(path), str(threads), negatives]
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
-    assert (path / "tree0.nodes0to1.safetensors").exists()
+    assert any(path.glob("tree0.nodes*.safetensors")), "of two threads, either may be done first"
     made = {file.name: file.stat().st_mtime_ns for file in path.glob("*.safetensors")}
 
     unharmed = model(threads=1, negatives=negatives).fit(*data())

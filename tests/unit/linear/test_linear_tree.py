@@ -44,7 +44,7 @@ def test_label_features_help_to_place_labels_without_rows():
     n=st.integers(1, 12), d=st.integers(0, 6), n_labels=st.integers(1, 40),
     seed=st.integers(0, 10_000), max_leaf=st.integers(1, 9), k=st.integers(1, 50),
 )  # fmt: skip
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_odd_shapes_break_nothing(n, d, n_labels, seed, max_leaf, k):
     rng = np.random.default_rng(seed)
     X = (rng.random((n, d)) * (rng.random((n, d)) < 0.4)).astype(np.float32)
@@ -114,7 +114,7 @@ def test_the_model_does_not_depend_on_threads(threads):
 
 
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_hostile_weights_never_leave_the_arrays(seed):
     """Damage inside the blocks is not looked for when a model is opened: search must survive it."""
     X, Y = data(n=40, n_labels=30)
@@ -150,7 +150,7 @@ def test_several_trees_are_averaged():
     model = LinearTree(index=index, n_trees=3, beam=50, seed=4).fit(X, Y)
     assert len({tree.tree.children.tobytes() for tree in model.trees}) == 3
     alone = [
-        search_tree(tree, as_rows(X, n_features=30), 60, SearchSettings(beam=50)).to_csr().toarray()
+        search_tree(tree, as_rows(X, n_features=30, unit=True), 60, SearchSettings(beam=50)).to_csr().toarray()
         for tree in model.trees
     ]
     mean = np.mean(alone, axis=0)
@@ -170,7 +170,7 @@ def test_equal_scores_are_ordered_by_frequency_then_id(search, n_trees, tmp_path
     X = np.repeat(np.eye(2, dtype=np.float32), [40, 20], axis=0)  # labelled rows have the first word, others the second
     asked = np.tile(np.array([[10, 0]], np.float32), (20, 1))
     index = xt.BalancedTree(max_leaf=4, arity=2)
-    model = LinearTree(index=index, n_trees=n_trees, search=search, beam=None).fit(X, Y)
+    model = LinearTree(index=index, n_trees=n_trees, search=search, beam=None, normalize_rows=False).fit(X, Y)
     top = model.predict(asked, k=n_labels)
     expected = np.lexsort((np.arange(n_labels), -counts))
     assert (top.scores == 1).all()

@@ -122,6 +122,15 @@ def test_an_imported_model_is_a_model(tmp_path: Path) -> None:
     check(world, loaded, 4)
 
 
+def test_clusters_above_the_root_that_are_only_announced(tmp_path: Path) -> None:
+    """PECOS enters every cluster above the first level; a file may announce 2³¹ of them."""
+    world = World.random([4])
+    folder = world.save(tmp_path / "m")
+    some = {"data": np.ones(4), "row": np.arange(4), "col": np.array([0, 5, 2**31 - 2, 5])}
+    np.savez(folder / "ranker/0.model/C.npz", format=np.array("coo"), shape=np.array([4, 2**31 - 1]), **some)
+    check(world, xt.import_pecos(folder), beam=4)
+
+
 def test_another_transform(tmp_path: Path) -> None:
     world = World.random([4, 30], post="noop")
     folder = world.save(tmp_path / "m")
@@ -167,6 +176,23 @@ def damage(folder: Path, how: str) -> None:
         change_json(level / "param.json", bias=None)
     elif how == "nan bias":
         change_json(level / "param.json", bias=float("nan"))
+    elif how == "huge bias":
+        change_json(level / "param.json", bias=2**70)
+    elif how == "endless bias":
+        change_json(level / "param.json", bias=10**400)
+    elif how == "biases beyond float32":
+        for part in (level, ranker / "0.model"):
+            change_json(part / "param.json", bias=1e18)
+        large = good.tolil()
+        large[30] = 1e30
+        sp.save_npz(W, large.tocsc())
+    elif how == "many clusters":
+        np.savez(C, format=np.array("coo"), shape=np.array([30, 2**31 - 1]), data=np.ones(1), row=[0], col=[0])
+    elif how == "many children":
+        np.savez(W, format=np.array("coo"), shape=np.array([31, 2**31 - 1]), data=np.ones(1), row=[0], col=[0])
+    elif how == "a folder for a file":
+        W.unlink()
+        W.mkdir()
     elif how == "no settings":
         change_json(level / "param.json", pred_kwargs=None)
     elif how == "topk":
@@ -217,11 +243,16 @@ def damage(folder: Path, how: str) -> None:
         "no level": "1.model.*missing", "no weights": "W.npz is missing", "not json": "not JSON",
         "deep json": "not JSON", "a list": "must hold a JSON object", "bytes": "not JSON", "depth": "depth must be",
         "huge depth": "depth must be", "no bias": "bias must be a number", "nan bias": "bias must be a number",
+        "huge bias": r"bias must be a number within ±1e\+18; got 1180591620717411303424",
+        "endless bias": "bias must be a number within", "biases beyond float32": "biases .* are not finite",
+        "many clusters": "a column for each of the 4 children", "many children": "17 GB",
+        "a folder for a file": "missing",
         "no settings": "pred_kwargs must be", "topk": "only_topk must be", "mapped": "compiled for memory mapping",
         "truncated": "not a sparse matrix", "empty": "not a sparse matrix", "a dense array": "not a sparse matrix",
         "pickle": "not a sparse matrix", "nan": "not finite", "too large": "not finite", "complex": "complex64",
-        "index": "not a sparse matrix", "negative index": "not a sparse matrix", "offsets": "not a sparse matrix",
-        "shape": "must hold numbers", "fewer children": "both must be the children", "no children": "at least 1",
+        "index": "not a valid csc matrix: index 31", "negative index": "not a valid csc matrix: index -1",
+        "offsets": "not a valid csc matrix: its offsets", "shape": "at most 2147483647 rows and columns",
+        "fewer children": "both must be the children", "no children": "at least 1",
         "other features": "same features", "other clusters": "a column for each of the 4 children",
         "two clusters": "child 3 is in 4 clusters",
     }.items(),

@@ -13,7 +13,7 @@ from xtrellis.core import progress
 from xtrellis.core.errors import TrainingError
 from xtrellis.labels.space import LabelSpace
 from xtrellis.neural.elias import model as elias_module
-from xtrellis.neural.elias.graph import connect
+from xtrellis.neural.elias.graph import connect, counted_values
 from xtrellis.neural.elias.model import Elias
 from xtrellis.neural.elias.network import EliasNetwork
 from xtrellis.neural.elias.task import EliasTask
@@ -138,16 +138,19 @@ def test_edges_stay_row_sparse_and_each_label_with_rows_has_one(data):
     assert (np.diff(model.network.edge_logs, axis=1) <= 0).all()
     # scores of a cluster's edges are β softmax, clamped
     total = np.exp(model.network.edge_logs).sum(1)
-    assert (total <= 2 * L / 8 + 1e-3).all()
+    assert (total <= L / 8 + 1e-3).all()
 
 
 def test_connecting_keeps_the_strongest_and_forgets_nobody():
     Y = as_labels(sp.csr_array(np.eye(6, dtype=np.float32)[[0, 0, 0, 1, 1, 2, 3, 4, 5]]))
     best = np.zeros((9, 1), np.int32)
     best[5:, 0] = 1
-    graph = connect(best, np.ones((9, 1), np.float32), Y, 2, 3)
+    graph, counts = connect(best, np.ones((9, 1), np.float32), Y, 2, 3)
+    assert counts[0].tolist()[:2] == [3, 2]
     assert graph.ids[0].tolist()[:2] == [0, 1]
     assert set(graph.ids.ravel().tolist()) - {-1} == set(range(6))
+    flat = graph.ids.ravel().tolist()
+    assert all(counts.ravel()[flat.index(label)] == 1 for label in (2, 3, 4, 5))  # one of them took a spare place
     values = np.arange(6, dtype=np.float32).reshape(2, 3)
     home = homes(graph, values)
     assert all(label in graph.ids[home[label]] for label in range(6))
@@ -302,3 +305,70 @@ def test_edges_can_go():
     same_network = network.pruned()
     for a, b in zip(*(n.predict(vectors, 5, beam=3, shortlist_size=8) for n in (network, same_network)), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_edges_begin_with_the_rows_that_come_to_the_cluster():
+    Y = as_labels(sp.csr_array(np.eye(3, dtype=np.float32)[[0, 0, 0, 0, 1, 2]]))
+    best = np.array([[0, 1], [0, 1], [0, 1], [0, 1], [0, 1], [1, 0]], np.int32)
+    scores = np.array([[1, 0.25]] * 5 + [[1, 0.5]], np.float32)
+    graph, counts = connect(best, scores, Y, 2, 3)
+    A = np.zeros((2, 3))
+    for row, label in enumerate([0, 0, 0, 0, 1, 2]):
+        A[best[row], label] += scores[row]
+    for cluster in range(2):
+        np.testing.assert_allclose(counts[cluster], A[cluster, graph.ids[cluster]])
+        shares = np.exp(counted_values(graph, counts, np.array([4.0, 1, 1]))[cluster])
+        wanted = A[cluster, graph.ids[cluster]] / np.array([4, 1, 1])[graph.ids[cluster]]
+        np.testing.assert_allclose(shares / shares.max(), wanted / wanted.max(), rtol=1e-5)
+    # Places without a label or a row that comes there are finite: they must be learnable.
+    hollow = ClusterGraph(np.array([[0, -1], [-1, -1]], np.int32), 3)
+    values = counted_values(hollow, np.array([[2, 0], [0, 0]], np.float32), np.array([4.0, 1, 1]))
+    assert np.isfinite(values).all()
+
+
+def test_edges_have_a_rate_of_their_own(data):
+    def moved(**params):
+        task = task_of(Elias(**SMALL | {"edge_start": "counts", "holdout": 0.0}, **params), data)
+        task._second_stage()
+        before = task.dense.values["edges"].copy()
+        clusters = task.dense.values["clusters"].copy()
+        next(task.epoch(2))
+        return np.abs(task.dense.values["edges"] - before).max(), np.abs(task.dense.values["clusters"] - clusters).max()
+
+    slow, fast = moved(), moved(edge_learning_rate=0.2)
+    assert fast[0] == pytest.approx(10 * slow[0], rel=0.01)
+    assert fast[1] == slow[1]
+
+
+def test_out_of_fold_clusters_come_from_trainings_without_the_row(data, monkeypatch):
+    task = task_of(Elias(**SMALL, folds=2), data)
+    asked = []
+    real = EliasTask._best_clusters
+
+    def spy(self, rows):
+        asked.append((set(self.rows.tolist()), set(rows.tolist())))
+        return real(self, rows)
+
+    monkeypatch.setattr(EliasTask, "_best_clusters", spy)
+    for epoch in range(3):
+        for _ in task.epoch(epoch):
+            pass
+    assert len(asked) == 2
+    assert all(not trained & rows for trained, rows in asked)
+    assert set().union(*(rows for _, rows in asked)) == set(task.rows.tolist())
+    one, two = (Elias(**SMALL, folds=2, threads=t).fit(*data) for t in (1, 2))
+    same(one.predict(data[0]), two.predict(data[0]))
+
+
+def test_a_rare_label_stays_where_similar_ones_are():
+    Y = as_labels(sp.csr_array(np.eye(3, dtype=np.float32)[[0, 1, 1, 1, 1]]))  # label 2 has no rows
+    best = np.ones((5, 1), np.int32)  # all come to cluster 1
+    first = ClusterGraph(np.array([[0, 1, 2], [-1, -1, -1]], np.int32), 3)
+    ones = np.ones((5, 1), np.float32)
+    graph, counts = connect(best, ones, Y, 2, 3, first=first, first_rows=2.0)
+    edges = {(c, int(label)): float(n) for c in range(2) for label, n in zip(graph.ids[c], counts[c], strict=True)}
+    assert {edge: n for edge, n in edges.items() if edge[1] >= 0} == {(0, 0): 2, (0, 1): 2, (1, 0): 1, (1, 1): 4}
+    home = homes(graph, counts)
+    assert home.tolist() == [0, 1, -1]
+    plain, _ = connect(best, ones, Y, 2, 3)
+    assert (plain.ids[0] == -1).all()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import scipy.sparse as sp
 import torch
@@ -93,3 +95,20 @@ def test_going_on_after_a_stop(tmp_path, monkeypatch):
         monkeypatch.undo()
     again = EncoderOvA(**how, threads=1).fit(X, Y, checkpoint=tmp_path / "state")
     np.testing.assert_array_equal(again.predict(X).scores, whole.predict(X).scores)
+
+
+def test_a_label_begins_with_what_its_frequency_says():
+    X, Y = data()
+    rows = np.arange(100, dtype=np.int32)
+    model = EncoderOvA(encoder=BagEncoder(dim=8), threads=1)
+    how = ova_task.OvASettings(
+        dropout=0.0, batch_size=50, epochs=1, learning_rate=0.1, encoder_learning_rate=0.1, weight_decay=0.1,
+        swa_start=1.0, seed=0, threads=1,
+    )  # fmt: skip
+    args = (Inputs(X=X), Y, rows, rows[:0], model.encoder)
+    weights = ova_task.OvATask(*args, how, torch, torch.device("cpu")).labels.weights
+    counts = np.asarray(Y[rows].sum(axis=0)).ravel()
+    np.testing.assert_allclose(1 / (1 + np.exp(-weights[:, -1])), (counts + 0.5) / 101, rtol=1e-5)
+    assert not weights[:, :-1].any()
+    hinge = ova_task.OvATask(*args, replace(how, loss="squared-hinge"), torch, torch.device("cpu"))
+    assert (hinge.labels.weights[:, -1] == -1).all()

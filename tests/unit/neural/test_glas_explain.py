@@ -28,7 +28,7 @@ def data() -> tuple[Any, Any]:
     return made.X, Y.tocsr()
 
 
-@pytest.fixture(scope="module", params=["relu", "linear"])
+@pytest.fixture(scope="module", params=["relu", "relu-only", "linear"])
 def model(request: pytest.FixtureRequest, data: Any) -> xt.Glas:
     made = xt.Glas(dim=24, epochs=4, batch_size=64, hidden=request.param, threads=1, seed=1).fit(*data)
     assert (made.network.M is not None) == (request.param == "relu")
@@ -44,7 +44,8 @@ def shown(why: Any, **options: Any) -> str:
 def cosine(network: EmbeddingNetwork, x: Any, label: int) -> float:
     """Straight from the definition, in float64."""
     hidden = np.asarray(x, np.float64) @ network.W + network.b
-    out = hidden if network.M is None else hidden + network.M.astype(np.float64) @ np.maximum(hidden, 0)
+    out = np.maximum(hidden, 0) if network.rectified else hidden
+    out = out if network.M is None else hidden + network.M.astype(np.float64) @ np.maximum(hidden, 0)
     return float(out @ network.V[label]) / max(float(np.linalg.norm(out)), 1e-12)
 
 
@@ -92,6 +93,8 @@ def test_contributions_are_the_derivative(data: Any, model: xt.Glas) -> None:
 
     def before(x: Any) -> Any:
         hidden = x @ network.W[row.indices].astype(np.float64) + network.b
+        if network.rectified:
+            return np.maximum(hidden, 0)
         return hidden if network.M is None else hidden + network.M.astype(np.float64) @ np.maximum(hidden, 0)
 
     x, v = row.data.astype(np.float64), network.V[label].astype(np.float64)

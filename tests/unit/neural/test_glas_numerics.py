@@ -12,6 +12,7 @@ from xtrellis.neural.glas import losses, regularizers
 from xtrellis.neural.glas.similarity import SIMILARITIES, Similarity
 
 N, M, DIM = 7, 11, 5
+DRAWN = torch.tensor([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5], dtype=torch.float64)  # how often each label was sampled
 
 
 def unit(rng, n, dim=DIM):
@@ -23,9 +24,8 @@ def label_matrix(seed=0, n=50, labels=M, share=0.2):
     return as_labels((np.random.default_rng(seed).random((n, labels)) < share).astype(np.float32))
 
 
-def block_of(Y, kind="arithmetic", labels=None):
-    chosen = np.arange(Y.shape[1]) if labels is None else labels
-    return Similarity(Y, kind).block(np.asarray(chosen, np.int32))
+def block_of(Y, kind="arithmetic", drawn=None):
+    return Similarity(Y, kind).block(np.arange(Y.shape[1], dtype=np.int32), drawn)
 
 
 def dense(block):
@@ -39,11 +39,15 @@ def scores():
     return torch.tensor(rng.standard_normal((N, M)), requires_grad=True), torch.arange(N) % 7, known
 
 
+def odds(scores):
+    return torch.linspace(0, 1, scores.shape[1], dtype=scores.dtype)
+
+
 def functions():
     return {
         "margin": lambda s, p, k: losses.margin(s, p, k, gap=0.7),
         "negative-mining": lambda s, p, k: losses.negative_mining(s, p, k, gap=0.7, hardest=4),
-        "softmax": lambda s, p, k: losses.softmax(s, p, k, scale=3.0),
+        "softmax": lambda s, p, k: losses.softmax(s, p, k, odds=odds(s)),
     }
 
 
@@ -54,7 +58,7 @@ def test_gradients_of_losses(scores, name):
 
 
 def test_values_of_losses(scores):
-    """Against loops over rows and labels."""
+    """Against loops over rows and labels: sums over negatives, as in eq. 1."""
     matrix, positives, known = scores
     S = matrix.detach().numpy()
     has = np.zeros((N, M), bool)
@@ -63,9 +67,9 @@ def test_values_of_losses(scores):
     for i in range(N):
         own, others = S[i, positives[i]], S[i][~has[i]]
         hinge = np.maximum(others - own + 0.7, 0)
-        margin += hinge.mean()
-        mining += np.sort(hinge)[-4:].mean()
-        cross -= 3 * own - np.log(np.exp(3 * own) + np.exp(3 * others).sum())
+        margin += hinge.sum()
+        mining += np.sort(hinge)[-4:].sum()
+        cross -= own - np.log(np.exp(own) + np.exp(others + np.linspace(0, 1, M)[~has[i]]).sum())
     expected = {"margin": margin, "negative-mining": mining, "softmax": cross}
     for name, function in functions().items():
         assert function(*scores).item() == pytest.approx(expected[name])
@@ -85,18 +89,39 @@ def test_a_row_that_has_every_label_adds_nothing(name):
 def test_gradients_of_regularizers(name):
     rng = np.random.default_rng(2)
     V = torch.tensor(unit(rng, M), requires_grad=True)
-    block = block_of(label_matrix())
+    block = block_of(label_matrix(), drawn=DRAWN.numpy())
     inputs = torch.tensor(unit(rng, 4), requires_grad=True)
     if name == "gravity":
-        assert torch.autograd.gradcheck(regularizers.gravity, (V, inputs))
+        assert torch.autograd.gradcheck(lambda v, x: regularizers.gravity(v, x, DRAWN), (V, inputs))
     else:
         assert torch.autograd.gradcheck(lambda v: value(name, v, block), V)
 
 
 def value(name, V, block):
+    counts = torch.tensor(block.counts, dtype=V.dtype)
     if name == "spread-out":
-        return regularizers.spread_out(V)
-    return getattr(regularizers, name)(V, block, torch)
+        return regularizers.spread_out(V, counts)
+    return getattr(regularizers, name)(V, block, counts, torch)
+
+
+def test_a_pair_weighs_as_often_as_it_was_drawn():
+    """Against algorithm 2 word for word: the B × B matrices of the labels that were sampled, duplicates and all."""
+    rng = np.random.default_rng(8)
+    V, X, Y = unit(rng, M), unit(rng, 6), label_matrix()
+    sampled = np.repeat(np.arange(M), DRAWN.long().numpy())
+    B = len(sampled)
+    A = (Y.T @ Y).toarray().astype(float)
+    F = A / A.diagonal()[None, :]
+    U = (0.5 * (F + F.T))[np.ix_(sampled, sampled)]
+    gram = V[sampled] @ V[sampled].T
+    other = sampled[:, None] != sampled[None]
+    t, block = torch.tensor(V), block_of(Y, drawn=DRAWN.numpy())
+    assert value("glas", t, block).item() == pytest.approx(((gram - U) ** 2).sum() / B**2)
+    assert value("spread-out", t, block).item() == pytest.approx((gram[other] ** 2).sum() / B**2)
+    distances = ((V[sampled][:, None] - V[sampled][None]) ** 2).sum(-1)
+    assert value("laplacian", t, block).item() == pytest.approx((distances * U).sum() / B**2)
+    expected = ((X @ V[sampled].T) ** 2).sum() / B
+    assert regularizers.gravity(t, torch.tensor(X), DRAWN).item() == pytest.approx(expected)
 
 
 def test_values_of_regularizers():
@@ -113,7 +138,8 @@ def test_values_of_regularizers():
     assert value("spread-out", t, block).item() == pytest.approx((gram[off] ** 2).sum() / M**2)
     distances = ((V[:, None] - V[None]) ** 2).sum(-1)
     assert value("laplacian", t, block).item() == pytest.approx((distances * U).sum() / M**2)
-    assert regularizers.gravity(t, torch.tensor(X)).item() == pytest.approx(((X @ V.T) ** 2).sum() / M)
+    once = torch.ones(M, dtype=torch.float64)
+    assert regularizers.gravity(t, torch.tensor(X), once).item() == pytest.approx(((X @ V.T) ** 2).sum() / M)
 
 
 def test_kernels_in_float32_give_the_same():
@@ -135,7 +161,7 @@ def test_glas_is_spread_out_when_labels_never_meet():
     for kind in SIMILARITIES:
         block = block_of(Y, kind)
         np.testing.assert_allclose(dense(block), np.eye(M))
-        assert value("glas", V, block).item() == pytest.approx(regularizers.spread_out(V).item())
+        assert value("glas", V, block).item() == pytest.approx(value("spread-out", V, block).item())
 
 
 def test_glas_is_laplacian_and_spread_out_up_to_a_constant():

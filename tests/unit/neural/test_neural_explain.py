@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from rich.console import Console
 
 import xtrellis as xt
-from xtrellis.arrays import as_row
+from xtrellis.arrays import as_features, as_row
 from xtrellis.neural.elias.model import Elias
 from xtrellis.neural.elias.network import EliasNetwork
 from xtrellis.neural.encoders.bag import BagEncoder
@@ -272,7 +272,7 @@ def test_a_tree_on_vectors_is_told_in_features(data: Any, xtransformer: xt.XTran
                 for push in old.pushes:
                     if push.feature >= 200:
                         W[0, push.feature - 200] = push.weight * scale
-                row = sp.csr_array(X[[3]])
+                row = as_features(X[[3]])
                 _, through = model.encoder.contributions(model._weights, Inputs(X=row), W)  # type: ignore[misc]
                 for feature, amount in zip(row.indices.tolist(), through[:, 0], strict=True):
                     assert mine[feature] == pytest.approx(own.get(feature, 0) + amount, abs=1e-5)

@@ -157,6 +157,8 @@ def test_one_class_only_among_the_candidates():
         ({"offsets": np.array([0, 1, 9], np.int64)}, "must end at"),
         ({"features": np.array([0, 99], np.int32)}, "must be from 0 to 2"),
         ({"features": np.array([0, 1], np.int64)}, "'features' of int32"),
+        ({"offsets": np.array([0, 2, 2], np.int64), "features": np.array([1, 0], np.int32)}, "must ascend; .* label 0"),
+        ({"offsets": np.array([0, 0, 2], np.int64), "features": np.array([1, 1], np.int32)}, "must ascend; .* label 1"),
     ],
 )
 def test_damaged_classifiers_are_refused(change, message):
@@ -166,6 +168,8 @@ def test_damaged_classifiers_are_refused(change, message):
     }  # fmt: skip
     meta = {"n_features": 3, "transform": "sigmoid"}
     assert Classifiers.from_state({}, State(meta, arrays)).n_labels == 2
+    down = arrays | {"features": np.array([1, 0], np.int32)}  # from label to label they may go down
+    assert Classifiers.from_state({}, State(meta, down)).n_labels == 2
     with pytest.raises(xt.StoreError, match=message):
         Classifiers.from_state({}, State(meta, arrays | change))
 

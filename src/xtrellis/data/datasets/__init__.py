@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...core import ParameterError, nearest
+from ...core import ParameterError, nearest, shown
 from . import pydocs
 from .pydocs import Split
 
@@ -18,6 +18,8 @@ def names() -> list[str]:
 
 def load(name: str) -> Split:
     """A data set by name, as `.train` and `.test`."""
+    if not isinstance(name, str):
+        raise ParameterError(f"name must be the name of a data set; got {shown(name)}")
     if name not in _LOADERS:
-        raise ParameterError(f"there is no data set {name!r}{nearest(str(name), _LOADERS)}")
+        raise ParameterError(f"there is no data set {shown(name)}{nearest(name, _LOADERS)}")
     return _LOADERS[name]()

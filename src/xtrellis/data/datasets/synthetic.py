@@ -89,15 +89,15 @@ def synthetic_blocks(
     first_row: int = 0,
 ) -> Iterator[tuple[Csr, Csr]]:
     """The same rows as `synthetic`, as (X, Y) blocks of at most 16,384: memory does not grow with n_rows."""
-    integer(at_least=0)("n_rows", n_rows)
-    integer(at_least=0)("first_row", first_row)
+    integer(at_least=0, at_most=2**63 - 1)("n_rows", n_rows)
+    integer(at_least=0, at_most=2**63 - 1)("first_row", first_row)
     for name, value in (("n_labels", n_labels), ("n_features", n_features)):
         integer(at_least=1, at_most=MAX_ID)(name, value)
     integer(at_least=0, at_most=100_000)("features_per_row", features_per_row)
     number(at_least=1, at_most=10_000)("labels_per_row", labels_per_row)
     number(at_least=0)("zipf", zipf)
     number(at_least=0, at_most=1)("noise", noise)
-    integer()("seed", seed)
+    integer(at_most=2**63 - 1)("seed", seed)
     return _blocks(n_rows, n_labels, n_features, labels_per_row, features_per_row, zipf, noise, seed, first_row)
 
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import lzma
 import os
 import secrets
+import stat
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
-from ...core import DataError, MissingExtraError
+from ...arrays import UNFOLDED_TIMES, unfolds_too_far
+from ...core import DataError, MissingExtraError, shown, size_text
 
 _MAGIC = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\xb5\x2f\xfd"}
 COMPRESSED = tuple(_MAGIC)
+BOM = b"\xef\xbb\xbf"
+_ZSTD_PIECE = 8192  # read at a time: a piece unfolds at once, to 270 MB at the worst
 
 
 def plain_name(path: Path) -> str:
@@ -27,9 +32,34 @@ def plain_name(path: Path) -> str:
 def present(path: Path) -> Path | None:
     """`path`, or a compressed file of that name, whichever is there."""
     for candidate in (path, *(path.with_name(path.name + suffix) for suffix in COMPRESSED)):
-        if candidate.is_file():
-            return candidate
+        with suppress(OSError):  # a name that is too long with a suffix is not there
+            if candidate.is_file():
+                return candidate
     return None
+
+
+def is_file(path: Path) -> bool:
+    """As of Path, which raises where a name is too long or a folder may not be entered."""
+    return _looked_at(path, path.is_file)
+
+
+def is_folder(path: Path) -> bool:
+    """Alike."""
+    return _looked_at(path, path.is_dir)
+
+
+def _looked_at(path: Path, look: Callable[[], bool]) -> bool:
+    try:
+        return look()
+    except OSError as error:
+        raise unusable(path, error) from None
+
+
+def unusable(path: Path, error: OSError | ValueError) -> DataError:
+    """The error for a path that the system does not take; it may be too long to be shown."""
+    out = DataError(f"{shown(str(path))} cannot be opened: {getattr(error, 'strerror', None) or error}")
+    out.path = path
+    return out
 
 
 @contextmanager
@@ -37,21 +67,40 @@ def reading(path: Path, advance: Callable[[float], None] | None = None) -> Itera
     """The file's bytes, decompressed; `advance` hears of bytes taken from the disk. Any damage is a DataError."""
     try:
         with ExitStack() as stack:
-            raw: BinaryIO = stack.enter_context(path.open("rb"))
+            raw: BinaryIO = stack.enter_context(_opened(path))
+            size = os.fstat(raw.fileno()).st_size
             kind = path.suffix if path.suffix in COMPRESSED else _by_magic(raw)
             if advance is not None:
                 raw = cast(BinaryIO, stack.enter_context(io.BufferedReader(_Counted(raw, advance), 1 << 20)))
-            if kind == ".gz":
-                raw = cast(BinaryIO, stack.enter_context(gzip.open(raw, "rb")))
-            elif kind == ".xz":
-                raw = cast(BinaryIO, stack.enter_context(lzma.open(raw, "rb")))
-            elif kind == ".zst":
-                raw = cast(BinaryIO, stack.enter_context(io.BufferedReader(_ZstdReader(raw), 1 << 20)))
+            if kind is not None:
+                unfolded = cast(BinaryIO, stack.enter_context(_unfolding(raw, kind)))
+                raw = cast(BinaryIO, stack.enter_context(io.BufferedReader(_Bounded(unfolded, path, size), 1 << 20)))
             yield raw
     except FileNotFoundError:
         raise DataError("there is no such file", path=path) from None
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         raise DataError(f"cannot be read: {error}", path=path) from error
+    except MemoryError:
+        raise DataError("cannot be read: it takes more memory than there is", path=path) from None
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError) as error:  # ValueError: a zero or half a surrogate pair in the name
+        raise unusable(path, error) from None
+    if stat.S_ISCHR(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise DataError("is a device, not a file", path=path)
+    return file
+
+
+def _unfolding(file: BinaryIO, kind: str) -> Any:
+    if kind == ".gz":
+        return gzip.open(file, "rb")
+    return lzma.open(file, "rb") if kind == ".xz" else io.BufferedReader(_ZstdReader(file), 1 << 20)
 
 
 def head(path: Path, size: int = 4096) -> bytes:
@@ -81,6 +130,27 @@ class _Counted(io.RawIOBase):
         return count
 
 
+class _Bounded(io.RawIOBase):
+    """Passes on what a compressed file holds, until that is more than any data would unfold to."""
+
+    def __init__(self, file: BinaryIO, path: Path, size: int) -> None:
+        self._file, self._path, self._size, self._count = file, path, size, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = cast(io.BufferedReader, self._file).readinto(buffer)
+        self._count += count
+        if unfolds_too_far(self._size, self._count):
+            raise DataError(
+                f"unfolds to more than {size_text(self._count)}, over {UNFOLDED_TIMES} times its size; if you trust "
+                "it, decompress it first",
+                path=self._path,
+            )
+        return count
+
+
 class _ZstdReader(io.RawIOBase):
     """Frames of zstd one after the other. zstandard's own reader takes a truncated file for a finished one."""
 
@@ -98,7 +168,7 @@ class _ZstdReader(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         while not self._ready:
-            data = self._left or self._file.read(1 << 18)
+            data = self._left or self._file.read(_ZSTD_PIECE)
             self._left = b""
             if not data:
                 if self._frame is not None:
@@ -123,6 +193,12 @@ def writing(path: Path) -> Iterator[IO[bytes]]:
     """A file to write bytes to; compressed as its suffix says; appears under its name only when all went well."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
+        os.fsencode(path)
+        if "\0" in str(path):
+            raise ValueError("embedded null byte")
+    except ValueError as error:
+        raise unusable(path, error) from None
+    try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with draft.open("wb") as disk:
             with ExitStack() as stack:
@@ -138,6 +214,8 @@ def writing(path: Path) -> Iterator[IO[bytes]]:
             os.fsync(disk.fileno())
         draft.replace(path)
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise unusable(path, error) from None
         raise DataError(f"cannot be written: {error.strerror or error}", path=path) from error
     finally:
         with suppress(OSError):
@@ -166,4 +244,4 @@ def decode(line: bytes, path: Path, number: int | None) -> str:
 
 def without_bom(line: bytes) -> bytes:
     """Windows programs begin UTF-8 files with a mark that is no part of the text."""
-    return line.removeprefix(b"\xef\xbb\xbf")
+    return line.removeprefix(BOM)

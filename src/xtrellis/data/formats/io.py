@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from ...core import DataError, ParameterError, choice
+from ...core import DataError, ParameterError, as_path, choice, require
 from ..dataset import Dataset
-from . import jsonl, npz, svmlight, tables, xmc
+from . import annif, jsonl, npz, svmlight, tables, xmc
 from .files import head, plain_name, without_bom
 from .options import Options, make_options, refuse_foreign
 
@@ -21,6 +21,8 @@ _READERS: dict[str, Callable[[Path, Options], Dataset]] = {
     "csv": tables.read_csv,
     "tsv": tables.read_tsv,
     "parquet": tables.read_parquet,
+    "annif-tsv": annif.read_annif_tsv,
+    "annif-folder": annif.read_annif_folder,
 }
 _WRITERS: dict[str, Callable[[Dataset, Path, Options], None]] = {
     "xmc": xmc.write_xmc,
@@ -61,17 +63,22 @@ def read(
     text_column: str | None = None,
     label_column: str | None = None,
     label_separator: str | None = None,
+    header: bool | None = None,
+    quotes: bool | None = None,
     unlabelled: bool = False,
     threads: int | None = None,
 ) -> Dataset:
     """Read a data set from a file, a folder, or a prefix of split XMC files; files may be compressed: .gz, .xz, .zst.
 
-    format: one of xmc, xmc-split, svmlight, npz, jsonl, csv, tsv, parquet; found from suffix and content if not given.
+    format: one of xmc, xmc-split, svmlight, npz, jsonl, csv, tsv, parquet, annif-tsv, annif-folder; found from suffix
+        and content if not given.
     part: "train" or "test", for a folder that holds both.
     labels: label names whose order gives the columns of Y, e.g. a model's. Labels that are not among them are left out
         and counted in `Dataset.dropped_labels`. Without it, text formats number labels in the order of their names.
     index_base: the number of the first feature in an svmlight file, 0 or 1; `n_features`, `n_labels`: its columns.
-    text_column, label_column, label_separator: for jsonl, csv, tsv and parquet; see docs/data-formats.md.
+    text_column, label_column, label_separator: for jsonl, csv, tsv and parquet; see docs/data-formats.md. Columns
+        of csv and tsv may also be given by their number, from 1.
+    header, quotes: of csv and tsv; False if the first row is data already, or if quotes are characters like others.
     unlabelled: read the texts of jsonl, csv, tsv and parquet only, to predict their labels; the label column is not
         looked at and may be missing. (Rows of the other formats may lack labels anyway.)
     threads: cores to use; all by default. The result does not depend on it.
@@ -87,14 +94,17 @@ def read(
         text_column=text_column,
         label_column=label_column,
         label_separator=label_separator,
+        header=header,
+        quotes=quotes,
         unlabelled=unlabelled,
         threads=threads,
     )
     choice(*FORMATS, or_none=True)("format", format)
-    place = _file_of_part(Path(path), options) if format not in ("npz", "xmc-split") else Path(path)
+    given = as_path(path, error=DataError)
+    place = _file_of_part(given, options) if format not in ("npz", "xmc-split") else given
     found = format or find_format(place, options)
     refuse_foreign(options, found)
-    if options.part is not None and not Path(path).is_dir():
+    if options.part is not None and not given.is_dir():
         raise ParameterError(f"part is for folders that hold train and test; {path} is not a folder")
     return _READERS[found](place, options)
 
@@ -115,6 +125,7 @@ def write(
     Each format holds what it can: xmc, xmc-split and npz features, labels and names; svmlight features and labels;
     jsonl, csv, tsv and parquet texts and labels. Float32 values read back exactly. Files appear whole or not at all.
     """
+    require(dataset, Dataset, "dataset", "an xt.Dataset")
     options = make_options(
         part=part,
         index_base=index_base,
@@ -122,13 +133,13 @@ def write(
         label_column=label_column,
         label_separator=label_separator,
     )
-    choice(*FORMATS, or_none=True)("format", format)
-    target = Path(path)
+    choice(*_WRITERS, or_none=True)("format", format)
+    target = as_path(path, error=DataError)
     suffix = Path(plain_name(target)).suffix.lower()
     found = format or ("xmc" if suffix == ".txt" else _SUFFIXES.get(suffix))
     if found is None:
         raise ParameterError(
-            f"cannot tell the format from the name {target.name!r}; give format, one of {', '.join(FORMATS)}"
+            f"cannot tell the format from the name {target.name!r}; give format, one of {', '.join(_WRITERS)}"
         )
     refuse_foreign(options, found)
     if options.part is not None and found not in ("npz", "xmc-split"):
@@ -138,21 +149,26 @@ def write(
 
 def find_format(path: Path, options: Options | None = None) -> str:
     """The format's name; a DataError that shows what was found if it cannot be told."""
-    options = options or Options()
+    options, path = options or Options(), as_path(path, error=DataError)
     if xmc.split_prefix(path, options) is not None:
         return "xmc-split"
     if path.is_dir():
         if npz.pair_of(path, options) is not None:
             return "npz"
+        if annif.is_corpus(path):
+            return "annif-folder"
         raise DataError("has no data that is known: train.* and test.*, X.npz and Y.npz, or trn_X_Xf.txt", path=path)
     if not path.exists():
         raise DataError("there is no such file or folder", path=path)
     suffix = Path(plain_name(path)).suffix.lower()
-    return _SUFFIXES.get(suffix) or _by_content(path)
+    if suffix == ".tsv":
+        return annif.tsv_format(head(path)) if options.header is None else "tsv"
+    return _SUFFIXES.get(suffix) or content_format(head(path), path)
 
 
-def _by_content(path: Path) -> str:
-    start = without_bom(head(path))
+def content_format(start: bytes, path: str | Path) -> str:
+    """The format that the first bytes of a file or a stream show."""
+    start = without_bom(start)
     if start.startswith(b"PAR1"):
         return "parquet"
     if start.startswith(b"PK\x03\x04"):
@@ -160,6 +176,12 @@ def _by_content(path: Path) -> str:
     if start.lstrip().startswith(b"{"):
         return "jsonl"
     line = start.split(b"\n", 1)[0].rstrip()
+    if annif.tsv_format(line) == "annif-tsv":
+        return "annif-tsv"
+    for delimiter, name in ((b"\t", "tsv"), (b",", "csv")):
+        cells = [cell.strip(b'" ') for cell in line.split(delimiter)]
+        if len(cells) > 1 and b"text" in cells:
+            return name
     words = line.split()
     if all(word.isdigit() for word in words) and len(words) == 3:
         return "xmc"

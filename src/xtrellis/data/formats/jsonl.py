@@ -12,7 +12,8 @@ from .files import decode, plain_name, reading, without_bom, writing
 from .labelled import Collector
 from .names import encode
 from .options import Options
-from .require import texts_of
+from .require import require_bare, texts_of
+from .tidy import Tidy
 
 
 def read_jsonl(path: Path, options: Options) -> Dataset:
@@ -27,10 +28,10 @@ def read_jsonl(path: Path, options: Options) -> Dataset:
             if line.isspace() or not line:
                 continue
             row = _parse(line, path, number)
-            text = row.get(text_key)
+            text = collector.tidy.text(row[text_key]) if text_key in row else None
             if type(text) is not str:
                 raise DataError(_expected(text_key, "a string", text), path=path, line=number)
-            labels = [] if options.unlabelled else _labels(row, label_key, path, number)
+            labels = [] if options.unlabelled else _labels(row, label_key, collector.tidy, path, number)
             collector.add(text, labels, number)
     return collector.finish(Path(plain_name(path)).stem)
 
@@ -57,12 +58,12 @@ def _parse(line: bytes, path: Path, number: int) -> dict[str, Any]:
     return row
 
 
-def _labels(row: dict[str, Any], key: str | None, path: Path, number: int) -> list[str]:
+def _labels(row: dict[str, Any], key: str | None, tidy: Tidy, path: Path, number: int) -> list[str]:
     if key is None:
         if "labels" in row and "label" in row:
             raise DataError("has both 'labels' and 'label'; say which with label_column", path=path, line=number)
         key = "label" if "label" in row else "labels"
-    value = row.get(key)
+    value = tidy.labels(row[key]) if key in row else None
     if type(value) is list:
         return value
     if type(value) is str:
@@ -77,6 +78,7 @@ def _expected(key: str, what: str, got: Any) -> str:
 def write_jsonl(dataset: Dataset, path: Path, options: Options) -> None:
     """One object a line."""
     texts, _ = texts_of(dataset, "jsonl")
+    require_bare(dataset)
     text_key, label_key = options.text_column or "text", options.label_column or "labels"
     with writing(path) as out:
         for i, text in enumerate(texts):

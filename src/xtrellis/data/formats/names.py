@@ -8,7 +8,7 @@ from ...arrays import StringTable
 from ...core import DataError, InputError
 from ..align import align as align_labels
 from ..dataset import Dataset
-from .files import decode, present, reading, without_bom, writing
+from .files import BOM, decode, head, is_file, present, reading, without_bom, writing
 
 
 def read_names(folder: Path, file_name: str, expected: int, things: str) -> StringTable | None:
@@ -38,13 +38,18 @@ def write_names(folder: Path, file_name: str, names: StringTable | None) -> None
         if "\n" in name or name.endswith("\r"):
             raise InputError(f"name {i}, {name!r}, does not fit on a line of {file_name}")
     path = folder / file_name
-    content = encode("".join(f"{name}\n" for name in names), file_name)
-    if path.exists():
-        if path.read_bytes() == content:
+    content = keep_bom(encode("".join(f"{name}\n" for name in names), file_name))
+    if is_file(path):
+        if head(path, len(content) + 1) == content:
             return
         raise InputError(f"{path} exists and holds other names; write to another folder, or move it away")
     with writing(path) as out:
         out.write(content)
+
+
+def keep_bom(content: bytes) -> bytes:
+    """Text whose first character looks like the mark that readers take off gets another one, for them to take."""
+    return BOM + content if content.startswith(BOM) else content
 
 
 def encode(string: str, what: str) -> bytes:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import scipy.sparse as sp
 
+from ...arrays import Csr, parts_of, read_saved
 from ...core import DataError, InputError
 from ..dataset import Dataset
-from .files import writing
+from .files import is_file, is_folder, writing
 from .names import align, read_names, write_names
 from .options import Options
 from .require import features_of
@@ -21,15 +21,15 @@ _X = re.compile(r"(?<![A-Za-z0-9])[XY](?![A-Za-z0-9])")  # a lone X or Y among t
 
 def pair_of(path: Path, options: Options) -> tuple[Path, Path] | None:
     """The X and Y files that a folder or either file's path stands for; None if it is no npz pair."""
-    if path.is_dir():
+    if is_folder(path):
         for part in [options.part] if options.part else list(_PARTS):
             for name in _PARTS[part]:
-                if (path / name).is_file():
-                    both = options.part is None and any((path / n).is_file() for n in _PARTS["test"])
+                if is_file(path / name):
+                    both = options.part is None and any(is_file(path / n) for n in _PARTS["test"])
                     if both and part == "train":
                         raise DataError("holds the parts train and test; say which with part='train'", path=path)
                     return pair_of(path / name, options)
-        return pair_of(path / "X.npz", options) if (path / "X.npz").is_file() and options.part is None else None
+        return pair_of(path / "X.npz", options) if is_file(path / "X.npz") and options.part is None else None
     if not path.name.endswith(".npz") or not _X.search(path.name):
         return None
     return (path.with_name(_X.sub("X", path.name, count=1)), path.with_name(_X.sub("Y", path.name, count=1)))
@@ -42,7 +42,7 @@ def read_npz(path: Path, options: Options) -> Dataset:
         raise DataError(
             "npz data are two files: give the one with X in its name (X.npz beside Y.npz) or their folder", path=path
         )
-    X, Y = (_load(file) for file in pair)
+    X, Y = _load(pair[0], "X"), _load(pair[1], "Y")
     if X.shape[0] != Y.shape[0]:
         raise DataError(f"has {Y.shape[0]} rows; {pair[0].name} beside it has {X.shape[0]}", path=pair[1])
     try:
@@ -79,13 +79,12 @@ def write_npz(dataset: Dataset, path: Path, options: Options) -> None:
             sp.save_npz(out, matrix)
 
 
-def _load(path: Path) -> Any:
-    if not path.is_file():
+def _load(path: Path, name: str) -> Csr:
+    if not is_file(path):
         raise DataError("there is no such file; npz data are a pair such as X.npz and Y.npz", path=path)
     try:
-        with path.open("rb") as file:  # opened here, because NumPy leaves a damaged file open
-            return sp.load_npz(file)  # never unpickles: scipy passes allow_pickle=False
-    except MemoryError:
-        raise DataError("announces arrays that do not fit into memory", path=path) from None
-    except Exception as error:  # zipfile, zlib, struct, tokenize: damage has no one name here
-        raise DataError(f"is not a sparse matrix saved by scipy ({type(error).__name__}: {error})", path=path) from None
+        with path.open("rb") as file:
+            saved = read_saved(file)
+        return parts_of(*saved, name).to_scipy()
+    except (InputError, OSError) as error:
+        raise DataError(str(error), path=path) from None

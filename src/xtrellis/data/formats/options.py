@@ -22,6 +22,8 @@ class Options:
     text_column: str | None = None
     label_column: str | None = None
     label_separator: str | None = None
+    header: bool | None = None
+    quotes: bool | None = None
     unlabelled: bool | None = None
     threads: int | None = None
 
@@ -34,6 +36,8 @@ _CHECKS: dict[str, Check] = {
     "text_column": text(or_none=True),
     "label_column": text(or_none=True),
     "label_separator": text(or_none=True),
+    "header": flag(or_none=True),
+    "quotes": flag(or_none=True),
     "unlabelled": flag(or_none=True),
     "threads": integer(at_least=1, or_none=True),
 }
@@ -46,6 +50,8 @@ _ONLY_FOR = {
     "text_column": ("jsonl", "csv", "tsv", "parquet"),
     "label_column": ("jsonl", "csv", "tsv", "parquet"),
     "label_separator": ("csv", "tsv", "parquet"),
+    "header": ("csv", "tsv"),
+    "quotes": ("csv", "tsv"),
 }
 
 

@@ -1,8 +1,8 @@
 """CSV, TSV and Parquet: a column of text and a column of labels.
 
 The columns are `text` and `labels` (or `label`) unless told otherwise. A cell of `labels` holds names separated by `;`,
-blanks around them ignored; a cell of `label` is one name as it stands. `label_separator` overrides both. A Parquet
-column of lists needs no separator.
+blanks around them ignored; a cell of `label` is one name as it stands; a list as Python writes it, ['one', 'two'], is
+taken as one in both. `label_separator` overrides all that. A Parquet column of lists needs no separator.
 """
 
 from __future__ import annotations
@@ -10,18 +10,24 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ...core import DataError, InputError, MissingExtraError, progress
+import numpy as np
+
+from ...arrays import unfolds_too_far
+from ...core import DataError, InputError, MissingExtraError, ParameterError, progress, shown
 from ..dataset import Dataset
+from .cells import Cells, looks_like_list
 from .files import decode, plain_name, reading, without_bom, writing
 from .labelled import Collector
-from .names import encode
+from .names import encode, keep_bom
 from .options import Options
-from .require import texts_of
+from .require import require_bare, texts_of, used_names
 
 _DELIMITER = {"csv": ",", "tsv": "\t"}
+_ROW = 100  # bytes that a row takes at least, once it is Python's
 
 
 def read_csv(path: Path, options: Options) -> Dataset:
@@ -37,20 +43,23 @@ def read_tsv(path: Path, options: Options) -> Dataset:
 def _read_delimited(path: Path, options: Options, delimiter: str) -> Dataset:
     with reading(path) as file:
         content = without_bom(file.read())
-    records = _records(_decode_all(content, path), delimiter, path)
+    whole = _decode_all(content, path)
+    records = _records(whole, delimiter, path) if options.quotes is not False else _unquoted(whole, delimiter)
     first = next(records, None)
     if first is None:
         raise DataError("expected a first row of column names; the file is empty", path=path, line=1)
-    header = first[1]
+    header = header_of(first[1], options)
+    if options.header is False:
+        records = chain([first], records)
     text_column, label_column = _columns(header, options, path)
     text_at, label_at = header.index(text_column), None if label_column is None else header.index(label_column)
-    cells = _Cells(label_column, options, path)
+    cells = Cells(label_column, options, path)
     collector = Collector(path, options.labels)
     with progress.step(f"reading {path.name}", unit="rows") as advance:
         for line, record in records:
             if len(record) != len(header):
                 raise DataError(f"expected {len(header)} columns; got {len(record)}", path=path, line=line)
-            labels = [] if label_at is None else cells.split(record[label_at])
+            labels = [] if label_at is None else cells.split(record[label_at], line)
             collector.add(record[text_at], labels, line)
             advance(1)
     cells.refuse_ambiguous()
@@ -91,48 +100,39 @@ def _records(content: str, delimiter: str, path: Path) -> Iterator[tuple[int, li
         begin, record = at, []
 
 
+def _unquoted(content: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """(line, fields) where quotes are characters like others, and a record is a line."""
+    for number, line in enumerate(content.split("\n"), 1):
+        if line.removesuffix("\r"):
+            yield number, line.removesuffix("\r").split(delimiter)
+
+
+def header_of(first: list[str], options: Options) -> list[str]:
+    """The names of the columns: the first record's, or numbers from 1 where that is data already."""
+    return first if options.header is not False else [str(i) for i in range(1, len(first) + 1)]
+
+
 def _columns(header: Sequence[str], options: Options, path: Path) -> tuple[str, str | None]:
     """The names of the columns of texts and of labels; None for the latter if labels are not wanted."""
 
-    def pick(wanted: str | None, usual: tuple[str, ...], option: str) -> str:
-        there = [name for name in ((wanted,) if wanted is not None else usual) if name in header]
+    def pick(wanted: str | None, usual: tuple[str, ...], option: str, taken: str | None = None) -> str:
+        if wanted is not None and wanted not in header and wanted.isdigit() and 1 <= int(wanted) <= len(header):
+            wanted = header[int(wanted) - 1]
+        there = [name for name in ((wanted,) if wanted is not None else usual) if name in header and name != taken]
         if len(there) != 1 or list(header).count(there[0]) != 1:
-            names = " or ".join(repr(name) for name in ((wanted,) if wanted is not None else usual))
+            names = " or ".join(f"{name!r:.80}" for name in ((wanted,) if wanted is not None else usual))
             shown = ", ".join(repr(name) for name in header)[:200]
             raise DataError(
                 f"expected one column named {names}; the columns are {shown}; say which with {option}", path=path
             )
         return there[0]
 
-    text_column = pick(options.text_column, ("text",), "text_column")
+    numbered = options.header is False
+    text_column = pick(options.text_column, ("1",) if numbered else ("text",), "text_column")
     if options.unlabelled:
         return text_column, None
-    return text_column, pick(options.label_column, ("labels", "label"), "label_column")
-
-
-class _Cells:
-    """Splits label cells, and remembers whether the usual separator was the right one."""
-
-    def __init__(self, column: str | None, options: Options, path: Path) -> None:
-        self._path = path
-        self._told = options.label_separator is not None
-        self._separator = options.label_separator or (None if column == "label" else ";")
-        self._used = self._bars = False
-
-    def split(self, cell: str) -> list[str]:
-        if self._separator is None:
-            return [cell] if cell else []
-        if not self._told:
-            self._used = self._used or ";" in cell
-            self._bars = self._bars or "|" in cell
-        return [name.strip() for name in cell.split(self._separator)] if cell.strip() else []
-
-    def refuse_ambiguous(self) -> None:
-        if self._bars and not self._used:
-            raise DataError(
-                "no label cell contains ';' but some contain '|'; say which separates labels with label_separator",
-                path=self._path,
-            )
+    usual = ("2",) if numbered else ("labels", "label")
+    return text_column, pick(options.label_column, usual, "label_column", text_column)
 
 
 def write_csv(dataset: Dataset, path: Path, options: Options) -> None:
@@ -154,17 +154,48 @@ def _write_delimited(dataset: Dataset, path: Path, options: Options, format: str
             raise InputError(
                 f"label {name!r} does not fit a cell separated by {separator!r}; give another label_separator"
             )
+    text_column, label_column = _label_column(dataset, *_header(options), options)
 
     def quote(cell: str) -> str:
         needed = not cell or any(c in cell for c in ('"', "\n", "\r", delimiter))
         return '"' + cell.replace('"', '""') + '"' if needed else cell
 
-    header = [options.text_column or "text", options.label_column or "labels"]
     with writing(path) as out:
-        out.write(encode(delimiter.join(quote(cell) for cell in header) + "\n", "the header"))
+        header = quote(text_column) + delimiter + quote(label_column)
+        out.write(keep_bom(encode(header + "\n", "the header")))
         for i, text in enumerate(texts):
-            row = quote(text) + delimiter + quote(separator.join(dataset.labels_of(i)))
-            out.write(encode(row + "\n", f"row {i}"))
+            labels = dataset.labels_of(i)
+            cell = separator.join(labels)
+            # A separator of several characters may also arise where two names meet.
+            if len(separator) > 1 and labels and [name.strip() for name in cell.split(separator)] != labels:
+                raise InputError(f"row {i}: its labels do not fit a cell separated by {separator!r}: {shown(labels)}")
+            if options.label_separator is None and looks_like_list(cell):
+                raise InputError(f"row {i}: its labels would be read as a list: {shown(cell)}; give a label_separator")
+            out.write(encode(quote(text) + delimiter + quote(cell) + "\n", f"row {i}"))
+
+
+def _header(options: Options) -> tuple[str, str]:
+    """The names of both columns as they will be written."""
+    text = "text" if options.text_column is None else options.text_column
+    labels = "labels" if options.label_column is None else options.label_column
+    if text == labels:
+        raise ParameterError(f"texts and labels need columns of different names; both are {text!r}")
+    return text, labels
+
+
+def _label_column(dataset: Dataset, text: str, labels: str, options: Options) -> tuple[str, str]:
+    """The names of both columns, such that a reader who is not told the separator splits cells rightly."""
+    if options.label_separator is not None:
+        return text, labels
+    several = int(np.diff(dataset.Y.indptr).max(initial=0)) > 1
+    if several and labels == "label":
+        raise InputError("a column named 'label' holds one name in each row; give label_separator, or another column")
+    if several or labels == "label" or not any("|" in name for name in used_names(dataset)):
+        return text, labels
+    # Bars and no semicolon in sight: which of them separates? In a column named "label", neither does.
+    if options.label_column is None and text != "label":
+        return text, "label"
+    raise InputError("labels contain '|', and a reader cannot see that it does not separate them; give label_separator")
 
 
 def _pyarrow(what: str) -> Any:
@@ -186,6 +217,8 @@ def read_parquet(path: Path, options: Options) -> Dataset:
         header = list(table.schema_arrow.names)
     except Exception as error:  # ArrowInvalid, OSError, struct errors: damage has no one name here
         raise DataError(f"is not a Parquet file ({error})", path=path) from None
+    if unfolds_too_far(len(content), _ROW * table.metadata.num_rows):
+        raise DataError(f"announces {table.metadata.num_rows} rows in {len(content)} bytes", path=path)
     text_column, label_column = _columns(header, options, path)
     try:
         wanted = [text_column] if label_column is None else [text_column, label_column]
@@ -194,10 +227,11 @@ def read_parquet(path: Path, options: Options) -> Dataset:
         cells = rest[0] if rest else [[]] * len(texts)
     except Exception as error:
         raise DataError(f"cannot be read as Parquet ({error})", path=path) from None
-    splitter = _Cells(label_column, options, path)
+    splitter = Cells(label_column, options, path)
     collector = Collector(path, options.labels)
     for i, (text, cell) in enumerate(zip(texts, cells, strict=True)):
-        labels = splitter.split(cell) if isinstance(cell, str) else cell
+        text = collector.tidy.text(text)
+        labels = splitter.split(cell) if isinstance(cell, str) else collector.tidy.labels(cell)
         if not isinstance(text, str) or not isinstance(labels, list):
             bad = text_column if not isinstance(text, str) else label_column
             raise DataError(
@@ -212,11 +246,17 @@ def write_parquet(dataset: Dataset, path: Path, options: Options) -> None:
     """A Parquet file with a column of strings and a column of lists of strings."""
     arrow = _pyarrow("writing Parquet files")
     texts, _ = texts_of(dataset, "parquet")
+    require_bare(dataset)
     for i, text in enumerate(texts):
         encode(text, f"row {i}")
+    for name in used_names(dataset):
+        if not encode(name, f"label {name!r}"):
+            raise InputError("a label must have a name; one is empty")
+    text_column, label_column = _header(options)
+    encode(text_column + label_column, "the header")
     columns = {
-        options.text_column or "text": arrow.array(texts, arrow.large_string()),
-        options.label_column or "labels": arrow.array(
+        text_column: arrow.array(texts, arrow.large_string()),
+        label_column: arrow.array(
             [dataset.labels_of(i) for i in range(len(texts))], arrow.large_list(arrow.large_string())
         ),
     }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ...arrays import Array, Csr, TopK, as_pairs
-from ...core import StoreError, flag, integer, number, param, progress, size
+from ...core import InputError, StoreError, choice, flag, generator, integer, number, param, progress, size
 from ...data import TrainingData
 from ...explain import Explanation
 from ...model import Estimate, check_k, check_label
@@ -22,6 +22,7 @@ from ...store import State
 from ..encoders import (
     ClusterGraph,
     EncodedModel,
+    Inputs,
     balanced_clusters,
     inputs_of,
     n_clusters,
@@ -33,6 +34,7 @@ from ..training import Loop, SteadyLoop, device_of
 from .explain import explain_elias
 from .network import NEVER, EliasNetwork, path_logs
 from .task import EliasSettings, EliasTask
+from .unseen import ROWS, answer_unseen
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -69,7 +71,7 @@ class Elias(EncodedModel):
     )
     edge_scale: float | None = param(
         number(at_least=1, or_none=True),
-        "about how many labels a cluster may give full score (β); None: twice its share",
+        "about how many labels a cluster may give full score (β); None: its share of them",
         default=None,
     )
     shortlist_weight: float = param(
@@ -82,11 +84,34 @@ class Elias(EncodedModel):
     learning_rate: float = param(
         number(above=0), "first step of classifiers and edges; falls to 0 over each stage", default=0.02
     )
+    edge_learning_rate: float | None = param(
+        number(above=0, or_none=True), "the same for edges; None: as learning_rate", default=None
+    )
+    edge_start: str = param(
+        choice("counts", "random"),
+        "values that edges begin with: by how many of the label's rows come to the cluster, or random (the paper)",
+        default="counts",
+    )
+    first_cluster_rows: float = param(
+        number(at_least=0),
+        "how many rows a label's cluster of the first stage counts as when edges are placed; 0: as in the paper",
+        default=2.0,
+    )
+    folds: int = param(
+        integer(at_least=1, at_most=5),
+        "2 or more: edges are placed by clusters that rows come to in first stages trained without them",
+        default=1,
+    )
     accumulate_steps: int = param(integer(at_least=1), "batches between two steps of the label classifiers", default=1)
     stage2_encoder_factor: float = param(
         number(at_least=0, at_most=1), "share of the encoder's rate that it has in the second stage", default=0.3
     )
     reset_classifiers: bool = param(flag(), "label classifiers begin anew in the second stage", default=True)
+    unseen_labels: bool = param(
+        flag(),
+        "labels without rows are answered by their label_features (columns as X) or, by an encoder of texts, names",
+        default=False,
+    )
     memory_limit: int | str | None = param(
         size(or_none=True),
         "bytes that training may take, the data included; such as '4GB'",
@@ -110,6 +135,8 @@ class Elias(EncodedModel):
     def _train(self, data: TrainingData, checkpoint: Path | None) -> None:
         torch = self._torch(checkpoint)
         device = device_of(torch, self.device)
+        if self.unseen_labels:
+            self._label_inputs(data)  # may be refused, and should be before hours of training
         expected = self._estimate(data)
         progress.note(str(expected))
         expected.require(
@@ -125,11 +152,49 @@ class Elias(EncodedModel):
         loop.first = how.stage1_epochs if how.stage1_epochs < how.epochs else 0
         loop.n_validation = len(task.validation)
         self._run(task, loop, data, checkpoint)
+        if self.unseen_labels:
+            self._answer_unseen(data)
 
-    def _finish(self, task: EliasTask, loop: Loop) -> None:
-        network = task.network()
-        self._network = network.pruned()  # best edges first, and no empty places at the end
-        super()._finish(task, loop)
+    @property
+    def uses_label_features(self) -> bool:
+        """True with `unseen_labels` and an encoder that reads features."""
+        return self.unseen_labels and not self.reads_texts
+
+    def _label_inputs(self, data: TrainingData) -> Inputs:
+        """What the encoder can read of labels."""
+        if self.reads_texts:
+            if data.label_names is None:
+                raise InputError("unseen_labels with an encoder of texts needs label_names, one per label")
+            return Inputs(texts=[str(name) for name in data.label_names])
+        features = data.label_features
+        if features is None or features.shape[1] != data.n_features:
+            got = "none" if features is None else f"{features.shape[1]} columns"
+            raise InputError(
+                f"unseen_labels needs label_features with the {data.n_features} columns of X, since one encoder reads "
+                f"both; got {got}. Make them by the vectorizer of the rows, or set unseen_labels=False"
+            )
+        return Inputs(X=features)
+
+    def _answer_unseen(self, data: TrainingData) -> None:
+        inputs, network = self._label_inputs(data), self.network
+        told = np.ones(data.n_labels, bool) if inputs.X is None else np.diff(inputs.X.indptr) > 0
+        names = self.encoder.encode(self._weights, inputs, threads=self.threads, device=self.device)
+        counts = np.bincount(data.Y.indices, minlength=data.n_labels)
+        rows = validation_split(data.Y, self.holdout, self.seed)[0]
+        rows = np.sort(generator(self.seed, "worth").permutation(rows)[:ROWS])
+        of = data.select(rows)
+        vectors = self.encoder.encode(
+            self._weights, inputs_of(self.encoder, of), threads=self.threads, device=self.device
+        )
+        self._network = answer_unseen(
+            network, names, np.flatnonzero(told & (counts == 0)).astype(np.int32),
+            np.flatnonzero(told & (counts > 0)).astype(np.int32), vectors, of.Y, beam=self.beam,
+            shortlist_size=self.shortlist_size,
+        ).pruned()  # fmt: skip
+
+    def _finish(self, task: EliasTask, loop: Loop, **learned: Any) -> None:
+        network = task.network().pruned()  # best edges first, and no empty places at the end
+        super()._finish(task, loop, _network=network, **learned)
 
     def _estimate(self, data: TrainingData) -> Estimate:
         width = self.encoder.width
@@ -137,10 +202,13 @@ class Elias(EncodedModel):
         edges = clusters * self._n_edges(data.n_labels, clusters)
         encoder = self.encoder.n_weights(data.n_features)
         dense = encoder + clusters * width + 2 * edges
-        pieces = 4 * self._batch_size(10**9) * self.shortlist_size * (self.accumulate_steps * 3 + 4)
+        batch = min(int(self._batch_size(10**9)), max(1, data.n_rows))  # NumPy integers overflow
+        steps = min(int(self.accumulate_steps), -(-data.n_rows // batch))  # an epoch's last batch waits for no others
+        pieces = 4 * batch * min(int(self.shortlist_size), data.n_labels) * (steps * 3 + 4)
+        states = STATES + (self.folds > 1 and self.stages > 1)  # and the one that is trained without a fold
         return Estimate.of(
             data,
-            training_bytes=4 * STATES * (3 * dense + 4 * data.n_labels * width) + pieces,
+            training_bytes=4 * states * (3 * dense + 4 * data.n_labels * width) + pieces,
             model_bytes=4 * (encoder + (clusters + data.n_labels) * width) + 8 * edges,
         )
 
@@ -154,9 +222,11 @@ class Elias(EncodedModel):
         first = self.epochs if self.stages == 1 or self.epochs == 1 else max(1, round(self.stage1_share * self.epochs))
         return EliasSettings(
             edges_per_cluster=self._n_edges(n_labels, clusters), beam=self.beam, shortlist_size=self.shortlist_size,
-            cluster_scale=self.cluster_scale, edge_scale=self.edge_scale or max(1.0, 2 * share),
+            cluster_scale=self.cluster_scale, edge_scale=self.edge_scale or max(1.0, share),
             shortlist_weight=self.shortlist_weight, dropout=self.dropout, batch_size=self._batch_size(data.n_rows),
             epochs=self.epochs, stage1_epochs=min(first, self.epochs), learning_rate=self.learning_rate,
+            edge_learning_rate=self.edge_learning_rate or self.learning_rate, edge_start=self.edge_start,
+            first_cluster_rows=self.first_cluster_rows, folds=self.folds,
             encoder_learning_rate=self.encoder_learning_rate or self.encoder.usual_rate,
             weight_decay=self.weight_decay, accumulate_steps=self.accumulate_steps, swa_start=self.swa_start,
             reset_classifiers=self.reset_classifiers, stage2_encoder_factor=self.stage2_encoder_factor,

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from ..._native import neural as native
-from ...arrays import Csr, Float32, Int32, ranges
+from ...arrays import Csr, Float32, Int32, Int64, ranges
 from ...core import run, spans, thread_count
-from .shortlist import find
+from .shortlist import Shortlist, find
 
 NEVER = np.float32(-1e30)  # of an empty place
 
@@ -58,13 +58,25 @@ class EliasNetwork:
 
         def part(span: tuple[int, int]) -> None:
             at = slice(*span)
-            clusters, logs = self.best_clusters(vectors[at], beam)
-            width = min(shortlist_size, self.n_labels)
-            found = find(clusters, logs, self.edge_ids, self.edge_logs, width, n_labels=self.n_labels)
+            found = self.shortlist(vectors[at], beam=beam, size=shortlist_size)
             native.rank(vectors[at], self.labels, found.labels, found.log_scores, labels[at], scores[at])
 
         run(part, spans(n, max(thread_count(threads), n // 64), at_least=4), threads=threads)
         return labels, np.exp(scores, out=scores)
+
+    def n_asked(self, vectors: Float32, *, beam: int, shortlist_size: int) -> Int64:
+        """How many labels' classifiers each row asks: what an answer costs."""
+        parts = [
+            (self.shortlist(vectors[first:last], beam=beam, size=shortlist_size).labels >= 0).sum(axis=1)
+            for first, last in spans(len(vectors), -(-len(vectors) // 64))
+        ]
+        return np.concatenate(parts)
+
+    def shortlist(self, vectors: Float32, *, beam: int, size: int) -> Shortlist:
+        """The labels whose classifiers rows ask."""
+        clusters, logs = self.best_clusters(vectors, beam)
+        width = min(size, self.n_labels, clusters.shape[1] * self.edge_ids.shape[1])
+        return find(clusters, logs, self.edge_ids, self.edge_logs, width, n_labels=self.n_labels)
 
     def pruned(self, *, least: float = 0.0, top: int | None = None) -> EliasNetwork:
         """The same with fewer edges: those with at least this score, and of each cluster the best so many."""

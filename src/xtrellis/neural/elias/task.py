@@ -11,10 +11,10 @@ from scipy import sparse as sp
 
 from ..._native import neural as native
 from ...arrays import Array, Csr, Float32, Int32
-from ...core import progress, spans
+from ...core import generator, progress, spans
 from ..encoders import ClusterGraph, Encoder, EncoderTask, Inputs, homes
 from ..training import AdamW, RowAdamW, one_thread, take
-from .graph import connect, first_values
+from .graph import connect, counted_values, first_values
 from .losses import shortlist_loss
 from .network import NEVER, EliasNetwork, edge_logs
 from .shortlist import best_paths, find, gather_dot
@@ -37,6 +37,10 @@ class EliasSettings:
     epochs: int
     stage1_epochs: int
     learning_rate: float
+    edge_learning_rate: float
+    edge_start: str
+    first_cluster_rows: float
+    folds: int
     encoder_learning_rate: float
     weight_decay: float
     accumulate_steps: int
@@ -189,6 +193,9 @@ class EliasTask(EncoderTask):
         self.labels.step(join(pending.ids, -1), join(pending.gradients, 0), np.concatenate(pending.vectors), rate)
         pending.ids, pending.gradients, pending.vectors = [], [], []
 
+    def _dense_rate(self, name: str) -> float:
+        return self.how.edge_learning_rate if name == "edges" else self.how.learning_rate
+
     # The index
 
     def _graph(self) -> ClusterGraph:
@@ -215,24 +222,54 @@ class EliasTask(EncoderTask):
         if self.averaged[0]:
             for name, value in self._current().items():
                 value[...] = self.means[name]
-        network = self.network()
-        best = np.empty((len(self.rows), min(how.beam, len(self.ids))), np.int32)
-        scores = np.empty(best.shape, np.float32)
-        with progress.step("connecting clusters", total=len(self.rows), unit="rows") as advance:
-            for first, last in spans(len(self.rows), -(-len(self.rows) // 4096)):
-                vectors = self._encode(self.rows[first:last])
-                best[first:last], logs = network.best_clusters(vectors, how.beam)
-                scores[first:last] = np.exp(logs)
-                advance(last - first)
+        best, scores = self._out_of_fold() if how.folds > 1 else self._best_clusters(self.rows)
         own = take(self.Y, self.rows)
         Y = sp.csr_array((own.data, own.indices, own.indptr), shape=own.shape)
-        graph = connect(best, scores, Y, len(self.ids), self.ids.shape[1])
+        graph, counts = connect(
+            best, scores, Y, len(self.ids), self.ids.shape[1], first=self._graph(), first_rows=how.first_cluster_rows
+        )
         self.ids[...] = graph.ids
-        self.dense.values["edges"][...] = first_values(graph, how.seed)
+        values = first_values(graph, how.seed)
+        if how.edge_start == "counts":
+            label_counts = np.bincount(own.indices, minlength=self.n_labels).astype(np.float64)
+            label_counts += how.first_cluster_rows
+            values = counted_values(graph, counts, label_counts)
+        self.dense.values["edges"][...] = values
         self.dense.forget("edges")
         if how.reset_classifiers:
             self.labels.begin(self._first_labels())
         self.stage[0], self.averaged[0] = 2, 0
+
+    def _best_clusters(self, rows: Int32) -> tuple[Int32, Float32]:
+        """M (eq. 9): the best clusters of rows, and their scores."""
+        network = self.network()
+        best = np.empty((len(rows), min(self.how.beam, len(self.ids))), np.int32)
+        scores = np.empty(best.shape, np.float32)
+        with progress.step("connecting clusters", total=len(rows), unit="rows") as advance:
+            for first, last in spans(len(rows), -(-len(rows) // 4096)):
+                best[first:last], logs = network.best_clusters(self._encode(rows[first:last]), self.how.beam)
+                scores[first:last] = np.exp(logs)
+                advance(last - first)
+        return best, scores
+
+    def _out_of_fold(self) -> tuple[Int32, Float32]:
+        """M by first stages that were trained without the row: rows that a model has learned by heart all come to the
+        clusters of their own labels, and say nothing of where new rows will come."""
+        how = self.how
+        fold = generator(how.seed, "folds").permutation(len(self.rows)) % how.folds
+        best = np.empty((len(self.rows), min(how.beam, len(self.ids))), np.int32)
+        scores = np.empty(best.shape, np.float32)
+        none, graph = self.rows[:0], ClusterGraph(self.ids.copy(), self.n_labels)
+        for i in range(how.folds):
+            rest = EliasTask(
+                self.inputs, self.Y, self.rows[fold != i], none, graph, self.encoder, how, self.torch, self.device
+            )
+            for epoch in range(how.stage1_epochs):
+                with progress.step(f"fold {i + 1}, epoch {epoch + 1}", total=len(rest.rows), unit="rows") as advance:
+                    for n, *_ in rest.epoch(epoch):
+                        advance(n)
+            best[fold == i], scores[fold == i] = rest._best_clusters(self.rows[fold == i])
+        return best, scores
 
     # What the loop asks
 

@@ -20,7 +20,7 @@ class BagEncoder(Encoder):
     usual_rate = 0.3
     usual_weight = 0.3  # it knows the training rows by heart: at full length a tree would trust it too much
 
-    dim: int = param(integer(at_least=2), "length of the vectors", default=256)
+    dim: int = param(integer(at_least=2, at_most=2**14), "length of the vectors", default=256)
     input_dropout: float = param(
         number(at_least=0, at_most=0.9), "share of a training row's features that are dropped", default=0.05
     )

@@ -34,7 +34,7 @@ class ClusterGraph:
 def n_clusters(wanted: int | None, n_labels: int) -> int:
     """As asked, but no more than labels; None: about one for 80 labels, a power of two, 8 at least."""
     if wanted is not None:
-        return min(wanted, n_labels)
+        return min(int(wanted), n_labels)
     return int(min(n_labels, max(8, 2 ** round(math.log2(max(n_labels, 2) / A_CLUSTER)))))
 
 

@@ -99,7 +99,7 @@ class EncodedModel(Model):
 
     def _batch_size(self, n: int) -> int:
         # Small data gets small batches: an index needs some hundred steps to settle.
-        return self.batch_size or min(512, max(16, n // 100))
+        return int(self.batch_size or min(512, max(16, n // 100)))
 
     def _run(self, task: Any, loop: Loop, data: TrainingData, checkpoint: Path | None) -> None:
         """The training; one that fails leaves its best state before that, if there is one."""
@@ -112,10 +112,11 @@ class EncodedModel(Model):
             raise
         self._finish(task, loop)
 
-    def _finish(self, task: Any, loop: Loop) -> None:
-        """Take over what was trained; subclasses take their own parts as well."""
-        self._weights = {n: v.copy() for n, v in task.encoder_weights().items()} | self.encoder.files()
-        self._curves = loop.curves
+    def _finish(self, task: Any, loop: Loop, **learned: Any) -> None:
+        """Take over what was trained; subclasses add their own attributes. All at once: Ctrl-C must not leave an old
+        encoder below new classifiers."""
+        weights = {n: v.copy() for n, v in task.encoder_weights().items()} | self.encoder.files()
+        vars(self).update(learned, _weights=weights, _curves=loop.curves)
 
     def _encoder_arrays(self, columns: Sequence[str]) -> dict[str, Array]:
         """For the store."""

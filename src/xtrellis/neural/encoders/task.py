@@ -62,7 +62,7 @@ class EncoderTask:
         self.count = max(1, -(-len(train) // how.batch_size))
         self.processes = ProcessGroup(torch)
 
-    def _first_labels(self, bias: float = BIAS) -> Float32:
+    def _first_labels(self, bias: float | Float32 = BIAS) -> Float32:
         out = np.zeros((self.n_labels, self.encoder.width), np.float32)
         out[:, -1] = bias
         return out
@@ -100,8 +100,12 @@ class EncoderTask:
         rate = how.encoder_learning_rate * share
         self.coder.step(batch, np.ascontiguousarray(by_leaf), rate * slowed)
         dense = rate * self.coder.dense_share
-        rates = {name: slowed * (dense if name.startswith("encoder.") else how.learning_rate) for name in gradients}
+        rates = {n: slowed * (dense if n.startswith("encoder.") else self._dense_rate(n)) for n in gradients}
         self.dense.step(gradients, rates, threads=how.threads)
+
+    def _dense_rate(self, name: str) -> float:
+        """Of a dense array that is not the encoder's."""
+        return self.common.learning_rate
 
     def _dense_leaves(self, *, without: str = "") -> tuple[dict[str, Any], dict[str, Any]]:
         """Dense arrays as tensors that want gradients: all, and the encoder's by its own names."""

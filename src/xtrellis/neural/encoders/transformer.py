@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array, Float32, Int32, Int64
-from ...core import choice, file_path, flag, integer, param, run, spans
-from ..training import device_of, import_torch, one_thread
+from ...core import choice, file_path, flag, integer, param, spans
+from ..training import device_of, import_torch, one_thread, run_pieces
 from .architectures import Settings
 from .base import Encoder, Inputs, Trainable
 from .pretrained import Pretrained, is_carried, opened, settings_at, trained_parameters, unpacked
@@ -140,7 +140,7 @@ class TransformerEncoder(Encoder):
 
         if n:
             with one_thread(torch):
-                run(part, spans(n, -(-n // PIECE)), threads=threads if device.type == "cpu" else 1)
+                run_pieces(torch, part, spans(n, -(-n // PIECE)), threads=threads if device.type == "cpu" else 1)
         return out
 
     def check(self, weights: Mapping[str, Array]) -> None:

@@ -28,19 +28,28 @@ SIMILARITIES = ("arithmetic", "geometric", "pmi", "jaccard")
 
 @dataclass(frozen=True)
 class Block:
-    """U of some labels: symmetric, sparse, with ones on its diagonal."""
+    """U of some labels, symmetric, sparse, with ones on its diagonal, and how often each of them was drawn."""
 
     U: Rows
+    counts: Float64
+
+    @cached_property
+    def _weights(self) -> Float64:
+        """Of the entries of U: c_a·c_b, and 0 on the diagonal."""
+        a = row_numbers(self.U)
+        weights: Float64 = self.counts[a] * self.counts[self.U.indices]
+        weights[a == self.U.indices] = 0
+        return weights
 
     @cached_property
     def total(self) -> float:
-        """Σ u_ab over different labels."""
-        return float(self.U.data.sum(dtype=np.float64)) - self.U.shape[0]
+        """Σ c_a c_b u_ab over different labels."""
+        return float(self._weights @ self.U.data.astype(np.float64))
 
     @cached_property
     def total_squares(self) -> float:
-        """Σ u_ab² over different labels."""
-        return float((self.U.data.astype(np.float64) ** 2).sum()) - self.U.shape[0]
+        """Σ c_a c_b u_ab² over different labels."""
+        return float(self._weights @ self.U.data.astype(np.float64) ** 2)
 
     def times(self, V: Any, torch: Any, threads: int | None) -> Any:
         """U·V as a constant."""
@@ -65,15 +74,16 @@ class Similarity:
         per_row = np.concatenate([[0], np.cumsum(np.diff(Y.indptr)[self.label_rows.indices])])
         self._work: Int64 = np.diff(per_row[self.label_rows.indptr])
 
-    def block(self, labels: Int32) -> Block:
-        """U of different labels in ascending order."""
+    def block(self, labels: Int32, drawn: Int64 | None = None) -> Block:
+        """U of different labels in ascending order, and how often each was drawn (once unless told)."""
         counts = self._counts(labels)
         a = row_numbers(counts)
         z = self.frequency[labels]
         values = _KINDS[self.kind](counts.data.astype(np.float64), z[a], z[counts.indices], float(self.Y.shape[0]))
         values[a == counts.indices] = 1.0
         U = Rows(values.astype(np.float32), counts.indices, counts.indptr, counts.shape)
-        return Block(U if (self.frequency[labels] > 0).all() else _with_diagonal(U))
+        U = U if (self.frequency[labels] > 0).all() else _with_diagonal(U)
+        return Block(U, np.ones(len(labels)) if drawn is None else drawn.astype(np.float64))
 
     def _counts(self, labels: Int32) -> Rows:
         upto = np.concatenate([[0], np.cumsum(self._work[labels])])

@@ -12,20 +12,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from ...arrays import Array, Csr, Float32, Int32
-from ...core import generator, run
+from ...arrays import Array, Csr, Float32, Int32, Int64, take_rows
+from ...core import generator, progress
 from ..scoring import exact
-from ..training import AdamW, Batch, Batches, Embedding, UnitVectors, one_thread, take
-from . import regularizers
+from ..training import AdamW, Batch, Batches, Embedding, UnitVectors, one_thread, run_pieces, take
+from . import prior, regularizers, start
 from .losses import LOSSES
 from .network import EmbeddingNetwork
 from .similarity import Similarity
 
 PIECE = 512  # rows of a batch that are worked on at once
+SCALE = 0.1  # steps of the scale of a softmax against those of embeddings: it must be able to double in an epoch
 DENSE = 0.01  # steps of the few dense parameters, which every row moves, against those of embeddings
-MEASURED = 2000  # rows at most that quality is measured on after each epoch
+MEASURED, GLANCE = 1000, 500  # held-out and training rows at most that quality is measured on after each epoch
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,8 @@ class GlasSettings:
     similarity: str
     regularizer_weight: float
     input_dropout: float
+    dropout_scale: str
+    scale: float
     n_negatives: int
     batch_size: int
     epochs: int
@@ -59,11 +61,15 @@ class GlasTask:
     ) -> None:
         self.X, self.Y, self.how, self.torch, self.device = X, Y, how, torch, device
         self.batches = Batches(
-            X, Y, train, size=how.batch_size, dropout=how.input_dropout, further=how.n_negatives, seed=how.seed
-        )
-        self.validation = validation[:MEASURED]
+            X, Y, train, size=how.batch_size, dropout=how.input_dropout, further=how.n_negatives, seed=how.seed,
+            scale=how.dropout_scale,
+        )  # fmt: skip
         rng = generator(how.seed, "measure")
-        self.sample = np.sort(rng.permutation(self.batches.rows)[:MEASURED]).astype(np.int32)
+        self.held_out = validation
+        self.sample, self.validation = (
+            np.sort(rng.permutation(rows)[:most]).astype(np.int32)
+            for rows, most in ((self.batches.rows, GLANCE), (validation, MEASURED))
+        )
         relu = how.hidden == "relu"
         self.embedding = Embedding(int(X.shape[1]), how.dim, seed=how.seed, threads=how.threads)
         self.labels = UnitVectors(int(Y.shape[1]), how.dim, seed=how.seed, threads=how.threads)
@@ -72,35 +78,20 @@ class GlasTask:
             "length": np.zeros(1, np.float32),  # logarithm of the shared length
         }
         if how.loss == "softmax":
-            dense["scale"] = np.log(np.full(1, 20, np.float32))
+            dense["scale"] = np.log(np.full(1, how.scale, np.float32))
         if relu:
             dense["mix"] = np.zeros((how.dim, how.dim), np.float32)
         self.dense = AdamW(dense)
         self.relu = relu
+        # All that is counted is counted in the rows that are trained on.
+        seen = take_rows(Y, self.batches.rows)
+        self.frequency: Int64 = np.bincount(seen.indices, minlength=int(Y.shape[1]))
+        self.odds = self.batches.odds()
         needs_similarity = how.regularizer in ("glas", "laplacian")
-        self.similarity = Similarity(Y, how.similarity, threads=how.threads) if needs_similarity else None
+        self.similarity = Similarity(seen, how.similarity, threads=how.threads) if needs_similarity else None
         if how.init == "centroids":
-            self._start_at_centroids()
-
-    def _start_at_centroids(self) -> None:
-        """Label vectors begin at the mean of their rows' embeddings.
-
-        Random feature embeddings keep the rows' products (Johnson–Lindenstrauss), so the model begins as a classifier
-        by nearest mean instead of knowing nothing: labels with few rows are not left where chance put them.
-        """
-        network, rows = self.network(), self.batches.rows
-        sums = np.zeros_like(self.labels.weights)
-        for first in range(0, len(rows), 4096):
-            part = rows[first : first + 4096]
-            inputs = network.embed(take(self.X, part), threads=self.how.threads)
-            labels = take(self.Y, part)
-            matrix = sp.csr_array((labels.data, labels.indices, labels.indptr), shape=labels.shape)
-            sums += matrix.T @ inputs
-        # Less what all labels share, which tells none from another.
-        counts = np.bincount(self.Y.indices, minlength=len(sums)).astype(np.float32)[:, None]
-        sums = sums / np.maximum(counts, 1) - sums.sum(0) / max(float(counts.sum()), 1.0)
-        lengths = np.linalg.norm(sums, axis=1, keepdims=True)
-        np.divide(sums, lengths, out=self.labels.weights, where=lengths > 1e-6)
+            V = start.centroids(self.network(), X, Y, self.batches.rows, threads=how.threads)
+            self.labels.weights[V.any(axis=1)] = V[V.any(axis=1)]
 
     # One epoch
 
@@ -123,30 +114,31 @@ class GlasTask:
             at = slice(edges[i], edges[i + 1])
             pairs = slice(cuts[i], cuts[i + 1])
             known = batch.known_rows[pairs] - edges[i], batch.known_positions[pairs]
-            return self._piece(summed[at], V, gains, batch.positives[at], known, len(batch))
+            return self._piece(summed[at], V, gains, batch, at, known)
 
-        parts = run(piece, range(len(edges) - 1), threads=self.how.threads)
+        parts = run_pieces(torch, piece, range(len(edges) - 1), threads=self.how.threads)
         by_sum = np.concatenate([part[2][0] for part in parts])
         by_label, *by_dense = (sum(part[2][j] for part in parts) for j in range(1, len(parts[0][2])))
         loss = sum(part[0] for part in parts)
         penalty = sum(part[1] for part in parts)
         if self.how.regularizer not in (None, "gravity"):
-            leaf = torch.from_numpy(V).to(self.device).requires_grad_()
-            value = self._penalty(leaf, batch.block)
+            drawn = np.flatnonzero(batch.counts)
+            leaf = torch.from_numpy(V[drawn]).to(self.device).requires_grad_()
+            value = self._penalty(leaf, batch.block[drawn], batch.counts[drawn])
             penalty = float(value.detach())
-            (gradient,) = torch.autograd.grad(self.how.regularizer_weight * value, [leaf])
-            by_label = by_label + gradient.cpu().numpy()
+            (gradient,) = torch.autograd.grad(float(self.how.regularizer_weight) * value, [leaf])
+            by_label[drawn] += gradient.cpu().numpy()
         if np.isfinite(loss) and np.isfinite(penalty):  # otherwise the loop stops here; nothing is spoilt
             self.embedding.step(batch.X, np.ascontiguousarray(by_sum), rate)
             self.labels.step(batch.block, np.ascontiguousarray(by_label), rate)
             gradients = dict(zip(self.dense.values, by_dense, strict=True))
-            self.dense.step(gradients, dict.fromkeys(gradients, DENSE * rate))
+            self.dense.step(gradients, {name: (SCALE if name == "scale" else DENSE) * rate for name in gradients})
         return float(loss), float(penalty)
 
     def _piece(
-        self, summed: Float32, V: Float32, gains: Float32, positives: Any, known: tuple[Any, Any], n: int
+        self, summed: Float32, V: Float32, gains: Float32, batch: Batch, at: slice, known: tuple[Any, Any]
     ) -> tuple[float, float, list[Array]]:
-        """Loss and gradients of some rows of a batch of n."""
+        """Loss and gradients of some rows of a batch."""
         torch, how = self.torch, self.how
 
         def leaf(array: Array) -> Any:
@@ -158,18 +150,23 @@ class GlasTask:
         s, v = leaf(summed), leaf(V)
         dense = {name: leaf(value) for name, value in self.dense.values.items()}
         hidden = s * constant(gains) * dense["length"].exp() + dense["bias"]
+        if how.hidden == "relu-only":
+            hidden = hidden.relu()
         if self.relu:
             hidden = hidden + hidden.relu() @ dense["mix"].T
         inputs = hidden / hidden.norm(dim=1, keepdim=True).clamp(min=1e-12)
         scores = inputs @ v.T
+        if "scale" in dense:
+            scores = scores * dense["scale"].exp()
         places = constant(known[0]), constant(known[1])
-        own = constant(positives)
-        scale = dense["scale"].exp() if "scale" in dense else None
-        loss = LOSSES[how.loss](scores, own, places, gap=how.margin, hardest=how.n_hard_negatives, scale=scale)
-        loss = loss / n
+        loss = LOSSES[how.loss](
+            scores, constant(batch.positives[at]), places, gap=how.margin, hardest=how.n_hard_negatives,
+            odds=constant(self.odds[batch.block]),
+        )  # fmt: skip
+        loss = loss / len(batch)
         total, penalty = loss, 0.0
         if how.regularizer == "gravity":
-            pull = regularizers.gravity(v, inputs) / n
+            pull = regularizers.gravity(v, inputs, constant(batch.counts.astype(np.float32))) / len(batch)
             total, penalty = loss + how.regularizer_weight * pull, float(pull.detach())
         leaves = [s, v, *dense.values()]
         gradients = torch.autograd.grad(total, leaves, allow_unused=True)
@@ -179,12 +176,12 @@ class GlasTask:
         ]
         return float(loss.detach()), penalty, arrays
 
-    def _penalty(self, V: Any, labels: Int32) -> Any:
-        kind, threads = self.how.regularizer, self.how.threads
+    def _penalty(self, V: Any, labels: Int32, drawn: Int64) -> Any:
+        counts = self.torch.from_numpy(drawn.astype(np.float32)).to(self.device)
         if self.similarity is None:
-            return regularizers.spread_out(V)
-        function = regularizers.glas if kind == "glas" else regularizers.laplacian
-        return function(V, self.similarity.block(labels), self.torch, threads=threads)
+            return regularizers.spread_out(V, counts)
+        function = regularizers.glas if self.how.regularizer == "glas" else regularizers.laplacian
+        return function(V, self.similarity.block(labels, drawn), counts, self.torch, threads=self.how.threads)
 
     def _gains(self) -> Float32:
         """What each output is multiplied with, apart from the shared length."""
@@ -198,7 +195,8 @@ class GlasTask:
         length = np.exp(self.dense.values["length"][0])
         W = self.embedding.weights * (length * self._gains())
         values = self.dense.values
-        return EmbeddingNetwork(W, values["bias"].copy(), values.get("mix"), self.labels.weights)
+        rectified = self.how.hidden == "relu-only"
+        return EmbeddingNetwork(W, values["bias"].copy(), values.get("mix"), self.labels.weights, rectified)
 
     def measure(self) -> dict[str, float]:
         network = self.network()
@@ -206,6 +204,15 @@ class GlasTask:
         if len(self.validation):
             found["validation_p1"] = self._precision(network, self.validation)
         return found
+
+    def choose_prior(self) -> float:
+        """How much frequencies count, by all held-out rows; 0 if they are too few to tell."""
+        if len(self.held_out) < prior.LEAST:
+            return 0.0
+        network, rows = self.network(), self.held_out
+        chosen, gain = prior.choose(network, self.X, self.Y, rows, self.frequency, threads=self.how.threads)
+        progress.note(f"prior {chosen:+.2f}: P@1 of held-out rows {gain:+.2f}")
+        return chosen
 
     def _precision(self, network: EmbeddingNetwork, rows: Int32) -> float:
         if not len(rows):

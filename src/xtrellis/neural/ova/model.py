@@ -65,9 +65,8 @@ class EncoderOvA(EncodedModel):
             model_bytes=4 * weights,
         )
 
-    def _finish(self, task: OvATask, loop: Loop) -> None:
-        self._labels = task.final()["labels"]
-        super()._finish(task, loop)
+    def _finish(self, task: OvATask, loop: Loop, **learned: Any) -> None:
+        super()._finish(task, loop, _labels=task.final()["labels"], **learned)
 
     def predict(self, X: Any, k: int = 10, *, texts: Sequence[str] | None = None) -> TopK:
         """The k best of all labels of each row; scores are probabilities."""

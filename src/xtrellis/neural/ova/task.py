@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Csr, Float32, Int32, row_numbers
-from ...core import run, spans
-from ..encoders import BIAS, Encoder, EncoderTask, Inputs
+from ...core import spans
+from ..encoders import Encoder, EncoderTask, Inputs
 from ..scoring import exact
-from ..training import AdamW, RowAdamW, one_thread, take
+from ..training import AdamW, RowAdamW, one_thread, run_pieces, take
 
 LABELS = 1024  # of a block
 
@@ -42,7 +42,7 @@ LOSSES: dict[str, Callable[[Any, Any, Any, Any], tuple[Any, Any]]] = {
     "logistic": _logistic,
     "squared-hinge": _squared_hinge,
 }
-BIASES = {"logistic": BIAS, "squared-hinge": -1.0}  # of a label at the beginning: most labels are wrong
+HINGE_BIAS = -1.0  # of a label at the beginning: most labels are wrong
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,21 @@ class OvATask(EncoderTask):
         self.how = how
         values = {f"encoder.{name}": value for name, value in self.coder.dense.items()}
         self.dense = AdamW(values, decay={name: how.weight_decay for name, value in values.items() if value.ndim > 1})
-        self.labels = RowAdamW(self._first_labels(BIASES[how.loss]), decay=how.weight_decay, threads=how.threads)
+        self.labels = RowAdamW(self._first_labels(self._biases()), decay=how.weight_decay, threads=how.threads)
         self.means = {name: np.zeros_like(value) for name, value in self._current().items()}
+
+    def _biases(self) -> float | Float32:
+        """With the logistic loss those that a model without features would learn, log(rows with / rows without).
+
+        From one constant all labels would first have to unlearn what is wrong about it, tens of thousands together:
+        4 points of P@1 and R@100 less on held-out rows of debian-depends.
+        """
+        if self.how.loss != "logistic":
+            return HINGE_BIAS
+        own = take(self.Y, self.rows)
+        counts = np.bincount(own.indices, minlength=self.n_labels)
+        biases: Float32 = np.log((counts + 0.5) / (len(self.rows) - counts + 0.5)).astype(np.float32)
+        return biases
 
     def epoch(self, epoch: int) -> Iterator[tuple[int, float, float]]:
         """One pass over the rows."""
@@ -108,7 +121,7 @@ class OvATask(EncoderTask):
             (first, last), (out, leaves) = pieces[mine[j]], ahead[j]
             return [g.cpu().numpy() for g in torch.autograd.grad(out, leaves, by_vector[first:last])]
 
-        parts = run(backward, range(len(ahead)), threads=how.threads)
+        parts = run_pieces(torch, backward, range(len(ahead)), threads=how.threads)
         by_leaf = np.concatenate([part[0] for part in processes.gather([part[:1] for part in parts], len(pieces))])
         by_dense = processes.add([part[1:] for part in parts], list(self.dense.values.values()), len(pieces))
         self._step_encoder(batch, by_leaf, dict(zip(self.dense.values, by_dense, strict=True)), slowed)
@@ -137,7 +150,8 @@ class OvATask(EncoderTask):
                 labels.step_block(first, by_label.numpy(), rate)
             return value, by_vector
 
-        parts = run(block, spans(self.n_labels, -(-self.n_labels // LABELS)), threads=self.how.threads)
+        blocks = spans(self.n_labels, -(-self.n_labels // LABELS))
+        parts = run_pieces(torch, block, blocks, threads=self.how.threads)
         return sum(part[0] for part in parts), sum(part[1] for part in parts)
 
     def _current(self) -> dict[str, Float32]:

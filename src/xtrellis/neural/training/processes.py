@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ...arrays import Array, Float32
-from ...core import run
+from .pytorch import run_pieces
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -44,7 +44,7 @@ class ProcessGroup:
 
     def run(self, function: Callable[[T], R], tasks: Sequence[T], *, threads: int | None) -> list[R]:
         """Results of this process's share."""
-        return run(function, self.share(tasks), threads=threads)
+        return run_pieces(self.torch, function, self.share(tasks), threads=threads)
 
     def gather(self, mine: Sequence[Sequence[Array]], count: int) -> list[list[Array]]:
         """The arrays of all `count` tasks, in the order of the tasks, from those of each process's share."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
-from ...core import MissingExtraError, ParameterError
+from ...core import MissingExtraError, ParameterError, run
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 def import_torch(what: str) -> Any:
@@ -28,17 +31,32 @@ def device_of(torch: Any, wanted: str) -> Any:
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0][:200]
         raise ParameterError(
-            f"device must be 'auto', 'cpu' or one that torch can use here; got {wanted!r} ({reason})"
+            f"device must be 'auto', 'cpu' or one that torch can use here; got {wanted!r:.80} ({reason})"
         ) from None
     return device
 
 
 @contextmanager
 def one_thread(torch: Any) -> Iterator[None]:
-    """Every operation on one thread, for sums of the same bits everywhere; parallel.run spreads whole operations."""
+    """Every operation on one thread, for sums of the same bits everywhere; `run_pieces` spreads whole operations."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def run_pieces(torch: Any, function: Callable[[T], R], tasks: Sequence[T], *, threads: int | None) -> list[R]:
+    """`run`, with every operation on the thread of its task.
+
+    How many threads an operation takes is a matter of the thread that asks for it. torch tells a new one with the first
+    operation that looks, which a product of matrices does not: the first product of each of our threads was made by
+    as many as there are cores, and which piece of a batch came first on a thread was chance.
+    """
+
+    def alone(task: T) -> R:
+        torch.set_num_threads(1)
+        return function(task)
+
+    return run(alone, tasks, threads=threads)

@@ -18,34 +18,37 @@ Nothing changes after `fit` or loading, so any number of threads may share one t
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from .arrays import Csr, Float64, Int64, StringTable, TopK, as_texts
-from .core import InputError, NotFittedError, ParameterError, StoreError, integer, nearest, number
-from .data import Dataset, TrainingData, align, labels_from_pairs
-from .explain import ExplainedTag
-from .labels import inverse_propensity
-from .metrics import Metric, Report, evaluate
-from .model import Estimate, Explains, Model, why_no_explanation
-from .store import State, Storable, save
-from .text import Vectorizer
+from ..arrays import Float64, Int64, StringTable, TopK, as_texts, is_list
+from ..core import (
+    InputError,
+    NotFittedError,
+    StoreError,
+    flag,
+    integer,
+    nearest,
+    number,
+    require,
+    shown,
+)
+from ..data import Dataset, TrainingData
+from ..explain import ExplainedTag
+from ..labels import inverse_propensity
+from ..metrics import Comparison, Report
+from ..model import Estimate, Explains, LabelSet, Model, restricts, why_no_explanation
+from ..store import Copyable, State, Storable, save
+from ..text import Vectorizer
+from . import measuring
+from .given import label_matrix
+from .tags import NO_KNOWN_WORD, NO_TEXT, Tag, Tags
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-METRICS = ("P@1", "P@3", "P@5", "nDCG@5", "R@10", "PSP@1", "PSP@3", "PSP@5")
-
-
-class Tag(NamedTuple):
-    """A label by name, and how sure the model is of it."""
-
-    label: str
-    score: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,18 +58,24 @@ class PreparedData(TrainingData):
     vectorizer: Vectorizer | None = None
 
 
-class Tagger(Storable):
+class Tagger(Copyable):
     """A vectoriser (None: rows are feature vectors already), a model, and the labels' names."""
 
     def __init__(self, vectorizer: Vectorizer | None, model: Model) -> None:
         if not isinstance(model, Model):
             raise InputError(f"model must be a model such as xt.preset('bonsai'); got {type(model).__name__}")
         if vectorizer is not None and not isinstance(vectorizer, Vectorizer):
-            raise InputError(f"vectorizer must be an xt.Vectorizer or None; got {type(vectorizer).__name__}")
+            raise InputError(
+                f"vectorizer must be an xt.Vectorizer, or None if rows are features already; got "
+                f"{type(vectorizer).__name__}: train on the matrix that it makes, or put both into a pipeline with "
+                "xtrellis.sklearn.Classifier"
+            )
         self.vectorizer, self.model = vectorizer, model
         self._label_names: StringTable | None = None
         self.label_counts: Int64 | None = None
         self.n_rows = 0
+        self.about: dict[str, Any] = {}
+        """What was noted of the model: JSON, saved with it. `xtrellis train` writes date, data and measurements."""
 
     @classmethod
     def of_model(cls, model: Model, label_names: Iterable[str] | None = None) -> Tagger:
@@ -100,12 +109,13 @@ class Tagger(Storable):
         With `label_text`, the words of the labels' names help to place them in the label tree: labels with few rows
         then sit beside labels that are called alike.
         """
+        flag()("label_text", label_text)
         if isinstance(data, TrainingData):
             raise InputError("a tagger prepares its data itself, from texts and labels or a Dataset; got TrainingData")
         if not isinstance(data, Dataset):
             self.require_vectorizer()
             texts = as_texts(data)
-            names, Y = _label_matrix(labels, len(texts))
+            names, Y = label_matrix(labels, len(texts))
             data = Dataset(None, Y, texts=list(texts), label_names=names)
         elif labels is not None:
             raise InputError("a Dataset holds its labels itself; give none beside it")
@@ -157,6 +167,7 @@ class Tagger(Storable):
         self._label_names = data.label_names or StringTable.of(map(str, range(data.n_labels)))
         self.label_counts = data.label_counts
         self.n_rows = data.n_rows
+        self.about = {}
         return self
 
     def _names_to_read(self, names: StringTable | None) -> StringTable:
@@ -185,83 +196,139 @@ class Tagger(Storable):
 
     # ── answering ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def tag(self, text: str, k: int = 5, *, threshold: float | None = None) -> list[Tag]:
-        """The k best labels of one text, best first; only those with a score of at least `threshold`, if given."""
+    def tag(
+        self, text: str, k: int = 5, *, threshold: float | None = None, labels: Any = None, guess: bool = False
+    ) -> Tags:
+        """The k best labels of one text, best first; only those with a score of at least `threshold`, if given.
+
+        A text of which the model knows no word gets no labels, and a `reason`: all that speaks for any label there is
+        how frequent it was. With `guess`, such a text gets the labels that the model finds likely anyway. `labels`
+        restricts the answers to some: names, or what `prepare_labels` made of them.
+        """
         if not isinstance(text, str):
             raise InputError(f"text must be a string; got {type(text).__name__} (tag_many takes several texts)")
         integer(at_least=1)("k", k)
         number(or_none=True)("threshold", threshold)
+        flag()("guess", guess)
         self._require_fitted()
         row = self.require_vectorizer().transform_one(text)
-        return self.named(self.model.predict(row, k, texts=[text]), threshold=threshold)[0]
+        if not guess and not row.indptr[1] and (reason := self.why_silent(text)):
+            return Tags.none(reason)
+        top = self._predict(row, k, [text], labels)
+        return self.named(top, threshold=threshold)[0]
 
-    def tag_many(self, texts: Iterable[str], k: int = 5, *, threshold: float | None = None) -> list[list[Tag]]:
+    def tag_many(
+        self,
+        texts: Iterable[str],
+        k: int = 5,
+        *,
+        threshold: float | None = None,
+        labels: Any = None,
+        guess: bool = False,
+    ) -> list[Tags]:
         """`tag` for each text; much faster than one at a time."""
         number(or_none=True)("threshold", threshold)
         self.require_vectorizer()
-        return self.named(self.predict(texts, k), threshold=threshold)
+        texts = as_texts(texts)
+        top = self.predict(texts, k, labels=labels, guess=guess)
+        tags = self.named(top, threshold=threshold)
+        if not guess:
+            for i in np.flatnonzero((top.labels < 0).all(axis=1)).tolist():
+                tags[i].reason = self.why_silent(texts[i])
+        return tags
 
-    def predict(self, rows: Any, k: int = 10) -> TopK:
-        """The k best labels, as ids, of each text, each feature row (without a vectoriser), or row of a Dataset."""
+    def why_silent(self, text: str) -> str | None:
+        """Why a text without any known word gets no answer; None if the model has something to go by."""
+        if not text or text.isspace():
+            return NO_TEXT
+        return None if self.model.reads_texts else NO_KNOWN_WORD
+
+    def predict(self, rows: Any, k: int = 10, *, labels: Any = None, guess: bool = False) -> TopK:
+        """The k best labels, as ids, of each text, each feature row (without a vectoriser), or row of a Dataset.
+
+        Texts of which the model knows no word get none (-1), unless `guess`; rows of features are taken as they are.
+        `labels` restricts the answers to some: names, or what `prepare_labels` made of them.
+        """
         integer(at_least=1)("k", k)
+        flag()("guess", guess)
         self._require_fitted()
         if isinstance(rows, Dataset):
             if rows.texts is None or self.vectorizer is None:
                 if rows.X is None:
                     raise InputError("the data has texts only, but this model was trained on a feature matrix")
-                return self.model.predict(rows.X, k, texts=rows.texts)  # a feature matrix is taken as it is
+                return self._predict(rows.X, k, rows.texts, labels)  # a feature matrix is taken as it is
             rows = rows.texts
         if self.vectorizer is None:
-            return self.model.predict(rows, k)
+            return self._predict(rows, k, None, labels)
         texts = as_texts(rows)
-        return self.model.predict(self.vectorizer.transform(texts), k, texts=texts)
+        X = self.vectorizer.transform(texts)
+        top = self._predict(X, k, texts, labels)
+        empty = np.flatnonzero(X.indptr[1:] == X.indptr[:-1]).tolist()
+        silent = [] if guess else [i for i in empty if self.why_silent(texts[i])]
+        if not silent:
+            return top
+        found, scores = top.labels.copy(), top.scores.copy()
+        found[silent], scores[silent] = -1, 0
+        return TopK(found, scores, top.n_labels)
 
-    def named(self, top: TopK, *, threshold: float | None = None) -> list[list[Tag]]:
+    def prepare_labels(self, labels: Any) -> LabelSet:
+        """Names (or ids) of labels that `tag` and `predict` shall choose among, prepared once for many calls."""
+        if isinstance(labels, LabelSet):
+            return labels
+        if not restricts(self.model):
+            raise InputError(f"labels: a {type(self.model).__name__} cannot restrict its answers to some labels")
+        if isinstance(labels, str) or not is_list(labels):
+            raise InputError(f"labels must be a list of names or ids; got {shown(labels)}")
+        given = list(labels)
+        ids = [self.label_names.find(label) if isinstance(label, str) else label for label in given]
+        if None in ids:
+            missing = given[ids.index(None)]
+            raise InputError(f"the model has no label {shown(missing)}{nearest(missing, self.label_names)}")
+        return LabelSet(ids, self.n_labels)
+
+    def _predict(self, X: Any, k: int, texts: Sequence[str] | None, labels: Any) -> TopK:
+        if labels is None:
+            return self.model.predict(X, k, texts=texts)
+        return self.model.predict(X, k, texts=texts, labels=self.prepare_labels(labels))  # type: ignore[call-arg]
+
+    def named(self, top: TopK, *, threshold: float | None = None) -> list[Tags]:
         """Predictions with the names of their labels."""
+        require(top, TopK, "top", "a TopK, what predict gives")
+        number(or_none=True)("threshold", threshold)
         names = self.label_names
+        if top.n_labels > len(names):
+            raise InputError(f"top is of {top.n_labels} labels; this tagger knows {len(names)}")
         floor = -np.inf if threshold is None else threshold
-        return [[Tag(names[label], score) for label, score in row if score >= floor] for row in top]
+        return [Tags(Tag(names[label], score) for label, score in row if score >= floor) for row in top]
 
-    def evaluate(self, dataset: Dataset, metrics: Iterable[str] | str | None = None) -> Report:
+    def evaluate(
+        self,
+        dataset: Dataset,
+        metrics: Iterable[str] | str | None = None,
+        *,
+        threshold: float | None = None,
+        predictions: TopK | None = None,
+    ) -> Report:
         """How good the tagger is on rows whose labels are known, with as many predictions per row as metrics look at.
 
-        Labels are matched by name; those that the tagger does not know count as missed.
+        Labels are matched by name; those that the tagger does not know count as missed. Predictions with a score below
+        `threshold` are left out (for F1). `predictions`, if given, are judged in place of what `predict` would give:
+        they may hold labels after those that the tagger knows.
         """
-        names = self.label_names
-        asked = [Metric.parse(name) for name in (METRICS if metrics is None else _split(metrics))]
-        if not asked:
-            raise ParameterError("metrics must name at least one metric, such as 'P@1'")
-        aligned = align(dataset, names, unknown="keep")
-        weights = None
-        if any(metric.weighted for metric in asked):
-            weights = self.inverse_propensity(extra=aligned.n_labels - len(names))
-            if weights is None and metrics is not None:
-                raise InputError("PSP and PSnDCG need the frequencies of labels in training, which this model lacks")
-        if weights is None:
-            asked = [metric for metric in asked if not metric.weighted]
-        k = max(metric.k for metric in asked)
-        if aligned.excluded is not None and aligned.excluded.nnz:  # taken out of the predictions: ask for more
-            k += int(np.diff(aligned.excluded.indptr).max())
-        top = self.predict(dataset, k)
-        return evaluate(
-            aligned.Y,
-            TopK(top.labels, top.scores, aligned.n_labels),
-            [str(metric) for metric in asked],
-            weights=weights,
-            drop=aligned.excluded,
-            depth=self._label_depths(aligned.n_labels) if any(metric.kind == "depth" for metric in asked) else None,
-        )
+        return measuring.evaluate_tagger(self, dataset, metrics, threshold=threshold, predictions=predictions)
 
-    def _label_depths(self, n_labels: int) -> Any:
-        """How deep each label lies in the model's tree; labels that it does not know are never predicted."""
-        # (A parameter may be called `tree` too: XTransformer's is a model.)
-        depths = getattr(getattr(self.model, "tree", None), "label_depths", None)
-        if depths is None:
-            raise InputError(f"depth@k needs a model with a label tree; this is a {type(self.model).__name__}")
-        return np.pad(depths, (0, n_labels - len(depths)))
+    def compare(
+        self, other: Tagger, dataset: Dataset, metrics: Iterable[str] | str | None = None, *, k: int = 5, seed: int = 0
+    ) -> Comparison:
+        """Is `other` (B) better than this tagger (A) on rows whose labels are known? See `xt.metrics.compare`.
+
+        Labels are matched by name; how frequent a label is, is told by this tagger's training.
+        """
+        return measuring.compare_taggers(self, other, dataset, metrics, k=k, seed=seed)
 
     def inverse_propensity(self, *, extra: int = 0) -> Float64 | None:
         """1/p of each label by the training rows' frequencies, then of `extra` labels never seen; None if not known."""
+        integer(at_least=0)("extra", extra)
         if self.n_rows < 3 or self.label_counts is None:
             return None
         return inverse_propensity(np.concatenate([self.label_counts, np.zeros(extra, np.int64)]), self.n_rows)
@@ -276,7 +343,7 @@ class Tagger(Storable):
             raise InputError(f"label must be the name of a label; got {type(label).__name__}")
         found = names.find(label)
         if found is None:
-            raise InputError(f"the model has no label {label!r}{nearest(label, names)}")
+            raise InputError(f"the model has no label {shown(label)}{nearest(label, names)}")
         why_not = why_no_explanation(self.model)
         if why_not is not None:
             raise InputError(why_not)
@@ -302,7 +369,8 @@ class Tagger(Storable):
         if self.vectorizer is not None:
             parts["vectorizer"] = self.vectorizer
         arrays = {**names.to_arrays("labels"), "label_counts": counts}
-        return State(meta={"n_rows": self.n_rows}, arrays=arrays, parts=parts)
+        meta: dict[str, Any] = {"n_rows": self.n_rows, **({"about": self.about} if self.about else {})}
+        return State(meta=meta, arrays=arrays, parts=parts)
 
     @classmethod
     def from_state(cls, params: Mapping[str, Any], state: State) -> Self:
@@ -329,7 +397,11 @@ class Tagger(Storable):
             or (len(counts) and not 0 <= counts.min() <= counts.max() <= n_rows)
         ):
             raise StoreError(f"label_counts must lie between 0 and n_rows, an integer; n_rows is {n_rows!r}")
+        about = state.meta.get("about", {})
+        if not isinstance(about, dict):
+            raise StoreError(f"about must be an object; got {about!r:.80}")
         tagger._label_names, tagger.label_counts, tagger.n_rows = names, counts, n_rows
+        tagger.about = about
         return tagger
 
     def __repr__(self) -> str:
@@ -353,34 +425,3 @@ class Tagger(Storable):
                 "this model was trained on a feature matrix and cannot read texts; train it on texts instead"
             )
         return self.vectorizer
-
-
-def _split(metrics: Iterable[str] | str | None) -> list[str]:
-    """Names from a list, or from one string with commas or spaces."""
-    given: list[Any] = [metrics] if isinstance(metrics, str) else list(metrics or [])
-    return [name for some in given for name in (some.replace(",", " ").split() if isinstance(some, str) else [some])]
-
-
-def _label_matrix(labels: Any, n_rows: int) -> tuple[StringTable, Csr]:
-    """Lists of label names as sorted names and an n×L matrix of ones; a name given twice in a row counts once."""
-    if isinstance(labels, (str, bytes)) or not isinstance(labels, Iterable):
-        raise InputError(f"labels must be one list of names for each text; got {type(labels).__name__}")
-    rows: list[set[str]] = []
-    for i, row in enumerate(labels):
-        if isinstance(row, (str, bytes)) or not isinstance(row, Iterable):
-            raise InputError(
-                f"labels[{i}] must be a list of names; got {row!r:.60}"
-                + (f", did you mean [{row!r:.60}]?" if isinstance(row, str) else "")
-            )
-        rows.append(set(row))
-        for name in rows[-1]:
-            if not isinstance(name, str):
-                raise InputError(f"labels[{i}] must hold names; got {type(name).__name__} {name!r:.60}")
-    if len(rows) != n_rows:
-        raise InputError(f"there must be one list of labels for each text; got {n_rows} texts and {len(rows)} lists")
-    names = sorted(set(chain.from_iterable(rows)))
-    number_of = {name: i for i, name in enumerate(names)}
-    counts = [len(row) for row in rows]
-    columns = np.fromiter((number_of[name] for row in rows for name in row), np.int64, sum(counts))
-    Y = labels_from_pairs(np.repeat(np.arange(n_rows), counts), columns, (n_rows, len(names)))
-    return StringTable.of(names), Y

@@ -1,0 +1,1 @@
+"""Rows and texts through a model, from wherever a command line says."""

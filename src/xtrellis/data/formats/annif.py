@@ -1,0 +1,92 @@
+"""Annif's corpora: short texts as TSV, full texts as a folder of files.
+
+TSV has no header and no quotes: `text <TAB> <uri> <uri> …`, and perhaps more columns, which are not looked at. In a
+folder, `a.txt` is a text, and beside it `a.tsv` has a line `<uri> <TAB> name` for each subject, or `a.key` a line with
+the name of each. URIs are taken without their brackets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from ...core import DataError, progress
+from ..dataset import Dataset
+from .files import decode, plain_name, reading, without_bom
+from .labelled import Collector
+from .options import Options
+
+_URIS = re.compile(rb"<[^<>\s]+>(?:\s+<[^<>\s]+>)*")
+SUBJECTS = (".tsv", ".key")
+
+
+def tsv_format(head: bytes) -> str:
+    """`annif-tsv` if the first line has URIs in brackets behind a tab, else `tsv`."""
+    line = without_bom(head).split(b"\n", 1)[0].rstrip(b"\r")
+    cells = line.split(b"\t")
+    return "annif-tsv" if len(cells) > 1 and _URIS.fullmatch(cells[1].strip()) else "tsv"
+
+
+def is_corpus(folder: Path) -> bool:
+    """True of a folder in which a text has a file of subjects beside it."""
+    return any(path.with_suffix(end).is_file() for path in folder.glob("*.txt") for end in SUBJECTS)
+
+
+def read_annif_tsv(path: Path, options: Options) -> Dataset:
+    """A line a text."""
+    collector = Collector(path, options.labels)
+    size = path.stat().st_size if path.is_file() else None
+    with progress.step(f"reading {path.name}", total=size, unit="B") as advance, reading(path, advance) as file:
+        for number, line in enumerate(file, 1):
+            content = decode((without_bom(line) if number == 1 else line).rstrip(b"\r\n"), path, number)
+            if not content.strip():
+                continue
+            text, tab, rest = content.partition("\t")
+            if not tab and not options.unlabelled:
+                raise DataError("expected a text, a tab and <uri> <uri> …; there is no tab", path=path, line=number)
+            uris = [] if options.unlabelled else rest.partition("\t")[0].split()
+            collector.add(text, [_bare(uri) for uri in uris], number)
+    return collector.finish(Path(plain_name(path)).stem)
+
+
+def read_annif_folder(path: Path, options: Options) -> Dataset:
+    """A file a text; texts without a file of subjects are left out, and told of."""
+    collector = Collector(path, options.labels)
+    texts = sorted(path.glob("*.txt"))
+    alone = 0
+    with progress.step(f"reading {path.name}", total=len(texts), unit="texts") as advance:
+        for file in texts:
+            labels = [] if options.unlabelled else _subjects(file)
+            alone += labels is None
+            if labels is not None:
+                collector.add(document(file), labels, None, place=f"{file.name}: ")
+            advance(1)
+    if alone:
+        progress.note(f"{path}: {alone:,} texts have no .tsv or .key beside them and were left out")
+    return collector.finish(path.name)
+
+
+def documents(folder: Path) -> Iterator[tuple[str, str]]:
+    """(name, text) of every text of a folder."""
+    for file in sorted(folder.glob("*.txt")):
+        yield file.name, document(file)
+
+
+def document(file: Path) -> str:
+    """The text of a file."""
+    with reading(file) as opened:
+        return decode(without_bom(opened.read()), file, None)
+
+
+def _subjects(file: Path) -> list[str] | None:
+    for end in SUBJECTS:
+        beside = file.with_suffix(end)
+        if beside.is_file():
+            lines = [line for line in document(beside).splitlines() if line.strip()]
+            return [_bare(line.partition("\t")[0].strip()) if end == ".tsv" else line.strip() for line in lines]
+    return None
+
+
+def _bare(uri: str) -> str:
+    return uri[1:-1] if uri.startswith("<") and uri.endswith(">") else uri
