@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ..core import InputError, progress
+from ..core import InputError, MissingExtraError, progress
 from .data import Bench
-from .figures import Figures
+from .figures import Figures, can_draw
 from .results import Results
 
 # What makes a run different from all others: plain JSON values, `data` and `seed` among them.
 Run = dict[str, Any]
 Row = Mapping[str, Any]
+LIBRARIES = {
+    "torch": ("PyTorch", "deep"),
+    "transformers": ("transformers", "deep"),
+    "sklearn": ("scikit-learn", "rank"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +37,8 @@ class Experiment:
     """Do one run; returns what was measured, or several rows of it (then each names what it is about)."""
     page: Callable[[list[dict[str, Any]], Figures], str]
     """The Markdown page from all rows."""
+    needs: tuple[str, ...] = ()
+    """Modules of extras without which no run can be done: asked for before the first."""
 
 
 def run_all(
@@ -56,6 +64,7 @@ def run_all(
         _check(only, runs)
         runs = [run for run in runs if _among(run, only)]
     todo = [run for run in runs if not results.has(run)]
+    _require_extras(experiment, todo)
     if len(todo) < len(runs):
         progress.note(f"{len(runs) - len(todo)} of {len(runs)} runs are in {results.path} already")
     bench = Bench(threads)
@@ -66,6 +75,17 @@ def run_all(
             results.add(run, [measured] if isinstance(measured, Mapping) else measured)
             advance(1)
     return write_page(experiment, folder)
+
+
+def _require_extras(experiment: Experiment, todo: Sequence[Run]) -> None:
+    """What is missing is told before hours of work, not after them."""
+    for module in experiment.needs if todo else ():
+        if find_spec(module) is None:
+            library, extra = LIBRARIES[module]
+            raise MissingExtraError(library, extra, f"the experiment {experiment.name}")
+    if not can_draw():
+        missing = MissingExtraError("matplotlib", "bench", "drawing plots")
+        progress.note(f"the page will have no new plots: {missing}")
 
 
 def _check(only: Mapping[str, Sequence[str]], runs: Sequence[Run]) -> None:

@@ -1,6 +1,7 @@
-"""Which meaning of a label each of its places serves: for the rows that have it, the place that scores highest wins.
+"""Places of labels one by one: which meaning of a label each serves (for the rows that have it, the place that scores
+highest wins), what their plain mean would answer, and how many labels of rows search looks at in any place.
 
-To score places one by one, the packed tree is looked at with every place as a label of its own; weights stay.
+For this a packed tree is looked at with every place as a label of its own; weights stay.
 """
 
 from __future__ import annotations
@@ -12,14 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import Csr, Int64, Rows, as_labels, as_rows, assemble, ranges, row_numbers
+from ..arrays import Array, Csr, Int64, Rows, TopK, as_labels, as_rows, assemble, ranges, row_numbers, take_rows
 from ..core import InputError
 from ..data import Dataset
-from ..index import LabelTree
+from ..index import LabelTree, leaf_nodes
 from ..linear import LinearTree, PackedTree, score_given
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+SPARE = 6  # times k places are asked for to find the k best labels
+CHUNK = 2048  # rows that are looked at together
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,7 @@ def copies_report(
     they serve.
     """
     packed = model.trees[tree]
-    rows_of_x = as_rows(dataset.X if X is None else X, n_features=packed.n_features)
+    rows_of_x = as_rows(dataset.X if X is None else X, n_features=packed.n_features, unit=model.normalize_rows)
     shape = packed.tree
     offsets, slots = shape.label_slots
     several = np.flatnonzero(np.diff(offsets) > 1)
@@ -171,17 +175,8 @@ def _scores(packed: PackedTree, X: Rows, Y: Csr, labels: Int64, threads: int | N
     """For every pair (row, label) of Y with one of the labels: the scores of all places of the label."""
     tree = packed.tree
     offsets, slots = tree.label_slots
-    number = np.full(
-        tree.n_slots, -1, np.int64
-    )  # the places in the order of the slots, as labels must ascend in a node
-    held = np.flatnonzero(tree.children < 0)
-    number[held] = np.arange(len(held))
-    children = tree.children.copy()
-    children[held] = ~np.arange(len(held), dtype=np.int32)
-    apart = PackedTree(
-        LabelTree(tree.offsets, children, len(held)), packed.arrays, packed.n_features,
-        transform=packed.transform, storage=packed.storage,
-    )  # fmt: skip
+    number = np.cumsum(tree.children < 0) - 1  # of every place, in the order of the slots
+    places_apart, of_places = apart(packed)
     rows = row_numbers(Y)
     wanted = np.flatnonzero(np.isin(Y.indices, labels))
     rows, which = rows[wanted], Y.indices[wanted].astype(np.int64)
@@ -189,8 +184,10 @@ def _scores(packed: PackedTree, X: Rows, Y: Csr, labels: Int64, threads: int | N
     places = number[slots[ranges(offsets[which], sizes)]]
     order = np.lexsort((places, np.repeat(rows, sizes)))
     indptr = np.searchsorted(np.repeat(rows, sizes), np.arange(Y.shape[0] + 1)).astype(np.int64)
-    asked = assemble(np.ones(len(order), np.float32), places[order].astype(np.int32), indptr, (Y.shape[0], len(held)))
-    found = score_given([apart], X, asked, threads=threads).data
+    asked = assemble(
+        np.ones(len(order), np.float32), places[order].astype(np.int32), indptr, (Y.shape[0], len(of_places))
+    )
+    found = score_given([places_apart], X, asked, threads=threads).data
     back = np.empty(len(order), np.float32)
     back[order] = found
     return rows, which, np.split(back, np.cumsum(sizes)[:-1])
@@ -223,3 +220,63 @@ def _place(
             if tally[i]
         }
     return Place(node, len(won), meanings, [str(b) if names is None else names[int(b)] for b in beside.tolist()], texts)
+
+
+def apart(packed: PackedTree) -> tuple[PackedTree, Int64]:
+    """The tree with its places as labels, numbered in the order of the slots, and the label of each."""
+    tree = packed.tree
+    held = np.flatnonzero(tree.children < 0)
+    children = tree.children.copy()
+    children[held] = ~np.arange(len(held), dtype=np.int32)
+    places = PackedTree(
+        LabelTree(tree.offsets, children, len(held)), packed.arrays, packed.n_features,
+        transform=packed.transform, storage=packed.storage,
+    )  # fmt: skip
+    return places, (~tree.children[held]).astype(np.int64)
+
+
+def plain_mean(model: LinearTree, X: Any, k: int) -> TopK:
+    """The k best labels by the mean of the scores of all places that search finds, however faint (the paper's rule).
+
+    Search itself leaves out places below half of a label's best one, or takes the best alone.
+    """
+    places, labels = apart(model.trees[0])
+    n_labels, n_places = model.n_labels, len(labels)
+    found = LinearTree.of_trees([places], model).predict(X, k=min(SPARE * k, n_places))
+    rows, at = np.nonzero(found.labels >= 0)
+    pairs, which = np.unique(rows * n_labels + labels[found.labels[rows, at]], return_inverse=True)
+    mean = np.bincount(which, found.scores[rows, at]) / np.bincount(which)
+    rows, ids = pairs // n_labels, pairs % n_labels
+    ranks = model.trees[0].label_ranks
+    order = np.lexsort((ranks[ids] if len(ranks) else ids, -mean, rows))
+    rank = np.arange(len(rows)) - np.searchsorted(rows, rows)  # rows ascend, before and after
+    best = rank < k
+    shape = (found.labels.shape[0], k)
+    out, scores = np.full(shape, -1, np.int32), np.zeros(shape, np.float32)
+    out[rows[best], rank[best]], scores[rows[best], rank[best]] = ids[order][best], mean[order][best]
+    return TopK(out, scores, n_labels)
+
+
+def search_coverage(model: LinearTree, X: Any, Y: Any, *, rows: int = 4096) -> float:
+    """The share of true pairs (row, label) among all labels that search looks at, within its beam; of so many rows."""
+    chosen = np.unique(np.linspace(0, X.shape[0] - 1, min(rows, X.shape[0])).astype(np.int64))
+    true, tree = take_rows(as_labels(Y), chosen), model.tree
+    leaves = leaf_nodes(tree)
+    sizes, depths = np.bincount(tree.owner[tree.label_slots[1]])[leaves], tree.node_depths[leaves]
+    most = sum(int(np.sort(sizes[depths == depth])[::-1][: model.beam].sum()) for depth in np.unique(depths))
+    k = min(model.n_labels, most)  # room for all: nothing that search looks at is left out
+    hits = 0
+    for first in range(0, len(chosen), CHUNK):
+        top = model.predict(X[chosen[first : first + CHUNK]], k=k)
+        hits += _hits(true, first, top.labels)
+    return hits / max(1, int(true.nnz))
+
+
+def _hits(Y: Csr, first: int, found: Array) -> int:
+    """True pairs among those found, for the rows from `first` on."""
+    n_rows, n_labels = len(found), int(Y.shape[1])
+    rows = row_numbers(Y)
+    begin, end = Y.indptr[first], Y.indptr[first + n_rows]
+    wanted = (rows[begin:end] - first) * n_labels + Y.indices[begin:end]
+    numbers = (np.arange(n_rows)[:, None] * n_labels + found)[found >= 0]
+    return int(np.isin(wanted, numbers).sum())

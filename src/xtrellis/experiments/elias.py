@@ -15,17 +15,28 @@ from ..arrays import TopK
 from ..catalog import preset
 from ..model import Model
 from ..neural import Elias, n_clusters
-from ..rank import Ensemble, Reranked
+from ..rank import Ensemble, Ranker, Reranked
+from ..store import Storable
 from .base import Experiment, Run
 from .data import Bench, Prepared
-from .elias_index import index_facts, recall_by_decile
+from .elias_index import index_facts, recall_at, recall_by_decile
 from .elias_page import METRICS, OTHERS, STEPS, page
 from .measure import quality
 
 SMALL = 2  # steps and other models of a small run
-WEIGHTS = (0.0, 0.05, 1.0)  # λ, beside the default
-WIDTHS = (1, 3, 30)  # κ as multiples of the labels a cluster has, beside the default of 10
-SHORTLISTS = (500,)  # K, beside the default
+SWEPT: dict[str, tuple[Any, ...]] = {  # one by one, beside the preset
+    "shortlist_weight": (0.0, 0.05, 1.0),  # λ
+    "edges_per_cluster": (1, 3, 30),  # κ as multiples of the labels a cluster has
+    "shortlist_size": (500,),  # K
+    "cluster_scale": (3.0, 30.0),  # α
+    "edge_scale": (2, 5),  # β as multiples of the labels a cluster has
+    "edge_start": ("random",),
+    "first_cluster_rows": (0.0,),
+    "edge_learning_rate": (0.1,),
+    "folds": (2,),
+    "reset_classifiers": (False,),
+}
+SHARES = ("edges_per_cluster", "edge_scale")
 SEEDS = 100  # between the seeds of an ensemble's members
 
 
@@ -35,8 +46,7 @@ def plan(data: str, seed: int, small: bool) -> list[Run]:
     runs: list[Run] = [{**common, "model": "first steps" if small else "all steps"}]
     runs += [{**common, "model": name} for name in OTHERS[: SMALL if small else None]]
     if not small and seed == 0:
-        swept = {"shortlist_weight": WEIGHTS, "edges_per_cluster": WIDTHS, "shortlist_size": SHORTLISTS}
-        runs += [{**common, "model": "stage 2", "factor": f, "value": v} for f, vs in swept.items() for v in vs]
+        runs += [{**common, "model": "stage 2", "factor": f, "value": v} for f, vs in SWEPT.items() for v in vs]
     return runs
 
 
@@ -49,9 +59,9 @@ def measure(run: Run, bench: Bench) -> list[dict[str, Any]]:
         return [_trained(data, name, preset("elias", stages=s, **seeded)) for s, name in enumerate(STEPS[:SMALL], 1)]
     name = "elias" if run["model"] == "stage 2" else run["model"]
     model = preset(name, **seeded)
-    if run["factor"] == "edges_per_cluster":
+    if run["factor"] in SHARES:
         n_labels = data.train.n_labels
-        model.set_params(edges_per_cluster=-(-run["value"] * n_labels // n_clusters(None, n_labels)))
+        model.set_params(**{run["factor"]: -(-run["value"] * n_labels // n_clusters(None, n_labels))})
     elif run["factor"] is not None:
         model.set_params(**{run["factor"]: run["value"]})
     return [_trained(data, run["model"], model, facts=run["factor"] is None)]
@@ -60,7 +70,7 @@ def measure(run: Run, bench: Bench) -> list[dict[str, Any]]:
 def _steps(data: Prepared, *, seed: int, threads: int | None) -> list[dict[str, Any]]:
     """Stage 1; stage 2, ranker and calibration share one training; each further member of the ensemble has its own."""
     X, Y = data.train.X, data.train.Y
-    one, two, ranked, calibrated, three = STEPS
+    one, two, ranked, logistic, calibrated, three = STEPS
     rows = [_trained(data, one, preset("elias", stages=1, seed=seed, threads=threads))]
     began = time.perf_counter()
     full = preset("elias++", seed=seed, threads=threads).fit(X, Y)
@@ -70,6 +80,8 @@ def _steps(data: Prepared, *, seed: int, threads: int | None) -> list[dict[str, 
     rows.append(_measured(data, two, base))
     plain = Reranked(calibrate=False, seed=seed, threads=threads).fit(X, Y, fitted_base=base)
     rows.append({**_measured(data, ranked, plain), "by frequency": _opinions(data, plain)})
+    other = Reranked(ranker=Ranker(loss="logistic", transform="sigmoid"), calibrate=False, seed=seed, threads=threads)
+    rows.append(_measured(data, logistic, other.fit(X, Y, fitted_base=base)))
     rows.append({**_measured(data, calibrated, full), "seconds": round(seconds, 1)})
     began = time.perf_counter()
     more = [preset("elias++", seed=seed + SEEDS * i, threads=threads).fit(X, Y) for i in (1, 2)]
@@ -90,10 +102,20 @@ def _measured(data: Prepared, name: str, model: Model, *, facts: bool = True) ->
     top = model.predict(data.test.X, k=100)
     took = 1e3 * (time.perf_counter() - began) / max(1, data.test.n_rows)
     out: dict[str, Any] = {"model": name, "ms a row": round(took, 4), **quality(data, top, METRICS)}
-    out["deciles"] = recall_by_decile(data, top)
+    out |= {"deciles": recall_by_decile(data, top), "recall": recall_at(data, top), "megabytes": _megabytes(model)}
     if isinstance(model, Elias) and facts:
         out |= index_facts(model, data)
     return out
+
+
+def _megabytes(model: Model) -> float:
+    """Of the stored arrays (table 6); parts of a model of models included."""
+
+    def size(part: Storable) -> int:
+        state = part.to_state()
+        return sum(array.nbytes for array in state.arrays.values()) + sum(map(size, state.parts.values()))
+
+    return round(size(model) / 1e6, 1)
 
 
 def _opinions(data: Prepared, model: Reranked) -> dict[str, list[float]]:
@@ -116,9 +138,10 @@ def _opinions(data: Prepared, model: Reranked) -> dict[str, list[float]]:
 EXPERIMENT = Experiment(
     name="elias",
     title="A learned index of labels (ELIAS)",
-    data=("mdn-seealso", "debian-depends"),
+    data=("mdn-seealso", "debian-depends", "acl-authors"),
     seeds=2,
     plan=plan,
     measure=measure,
     page=page,
+    needs=("torch", "sklearn"),
 )

@@ -15,8 +15,10 @@ from .measure import quality
 
 LEAST = (0.01, 0.05, 0.1, 0.25, 0.5)
 TOP = (1, 2, 4)  # edges a cluster keeps, as multiples of the labels it would have
-BEAMS = (1, 2, 5, 10, 20)
+BEAMS = (1, 2, 5, 10, 20, 40)  # clusters of a partition, whose labels are what an answer may cost
 STRONG = 0.25  # an edge that counts as a place of a label
+THRESHOLDS = (0.1, 0.25, 0.5, 0.75)  # the same, of figure 7a
+AT = (1, 5, 10, 20, 50, 100)  # answers, of figure 5
 SHOWN = ("P@1", "P@5", "R@100")
 PICTURED, POINTS = 3, 150  # labels of each kind whose rows are drawn, and rows of each at most
 
@@ -41,8 +43,9 @@ def recall_by_decile(data: Prepared, top: TopK, *, at: int = 100) -> list[float]
 
 
 def index_facts(model: Elias, data: Prepared) -> dict[str, Any]:
-    """Edge scores (figure 3), clusters a label (figure 7), beams; of a learned index also pruning (table 9), what it
-    kept of the partition it began with (figure 7), and rows of labels with one and several clusters (figures 8, 9)."""
+    """Edge scores (figure 3), clusters a label (figure 7), quality by cost; of a learned index also pruning (table 9),
+    what it kept of the partition it began with (figure 7), and rows of labels with one and several clusters (figures 8
+    and 9)."""
     network, tenth = model.network, deciles(label_frequency(data.train.Y))
     scores = np.exp(network.edge_logs[network.edge_ids >= 0])
     counts = clusters_a_label(network.edge_ids, network.edge_logs, network.n_labels, least=STRONG)
@@ -50,7 +53,8 @@ def index_facts(model: Elias, data: Prepared) -> dict[str, Any]:
         "edges": int(network.n_edges),
         "edge scores": np.histogram(scores, bins=20, range=(0, 1))[0].tolist(),
         "clusters a label": _by_tenth(counts, tenth),
-        "beams": _beams(model, data),
+        "places": {str(t): _by_tenth(_places(model, t), tenth) for t in THRESHOLDS},
+        "costs": _costs(model, data),
         "curves": [{k: round(v, 4) for k, v in point.items() if k != "seconds"} for point in model.curves],
     }
     if model.stages == 2:
@@ -64,13 +68,33 @@ def _by_tenth(values: Array, tenth: Int64) -> list[float]:
     return [round(float(values[tenth == t].mean()), 3) if (tenth == t).any() else 0.0 for t in range(10)]
 
 
-def _beams(model: Elias, data: Prepared) -> list[dict[str, Any]]:
-    """How good answers are if fewer clusters are looked at: where an index is right first, few are enough."""
-    usual, out = model.beam, []
+def recall_at(data: Prepared, top: TopK) -> list[float]:
+    """Recall at different numbers of answers (figure 5, left)."""
+    found = quality(data, top, [f"R@{k}" for k in AT])
+    return [found[f"R@{k}"] for k in AT]
+
+
+def _places(model: Elias, least: float) -> Array:
+    network = model.network
+    return clusters_a_label(network.edge_ids, network.edge_logs, network.n_labels, least=least)
+
+
+def _costs(model: Elias, data: Prepared) -> list[dict[str, Any]]:
+    """How good answers are that ask as many labels' classifiers as 1, 2, 5 … clusters of a partition hold.
+
+    A partition pays with clusters looked at, a learned index with the length of its shortlist; its beam stays.
+    """
+    usual, out = (model.beam, model.shortlist_size), []
+    vectors, network = model.embed(data.test.X), model.network
+    share = data.train.n_labels / len(network.clusters)
     for beam in BEAMS:
-        model.set_params(beam=beam)
-        out.append({"beam": beam, **quality(data, model.predict(data.test.X, k=100), SHOWN)})
-    model.set_params(beam=usual)
+        labels = max(1, round(beam * share))
+        cost = {"beam": beam, "shortlist_size": network.n_labels} if model.stages == 1 else {"shortlist_size": labels}
+        model.set_params(**cost)
+        asked = network.n_asked(vectors, beam=model.beam, shortlist_size=model.shortlist_size)
+        found = quality(data, model.predict(data.test.X, k=100), SHOWN)
+        out.append({"as clusters": beam, "labels asked": round(float(asked.mean()), 1), **found})
+    model.set_params(beam=usual[0], shortlist_size=usual[1])
     return out
 
 

@@ -1,4 +1,4 @@
-"""The page of the ELIAS experiment: tables 1 to 3, 7 and 9, figures 3 to 5 and 7 to 9."""
+"""The page of the ELIAS experiment: tables 1 to 3, 6, 7 and 9, figures 3 to 5 and 7 to 9."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from .elias_index import AT
 from .figures import Figures, spread, table
 
-STEPS = ("stage 1", "stage 2", "+ ranker", "+ calibration", "× 3")
+STEPS = ("stage 1", "stage 2", "+ ranker", "+ logistic ranker", "+ calibration", "× 3")
 OTHERS = ("encoder-ova", "xr-linear", "overlap", "glas")
 METRICS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5", "R@10", "R@20", "R@100")
 
@@ -23,14 +24,15 @@ def page(rows: list[dict[str, Any]], figures: Figures) -> str:
         "deviation over seeds."
     ]
     # A small run's steps are among those of a whole one.
-    whole = {(row["data"], row["seed"]) for row in rows if row["run"]["model"] == "all steps"}
-    rows = [row for row in rows if row["run"]["model"] != "first steps" or (row["data"], row["seed"]) not in whole]
+    whole = {_step(row) for row in rows if row["run"]["model"] == "all steps"}
+    rows = [row for row in rows if row["run"]["model"] != "first steps" or _step(row) not in whole]
     for name in dict.fromkeys(row["data"] for row in rows):
         here = [row for row in rows if row["data"] == name]
         parts += [
             f"## {name}",
             _steps(here),
             _gains(here),
+            _costs(here),
             _beams(here),
             _sweeps(here),
             _pruning(here),
@@ -39,6 +41,10 @@ def page(rows: list[dict[str, Any]], figures: Figures) -> str:
             _pictures(here, figures, name),
         ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _step(row: dict[str, Any]) -> tuple[Any, ...]:
+    return row["data"], row["seed"], row["model"]
 
 
 def _of(rows: list[dict[str, Any]], **wanted: Any) -> list[dict[str, Any]]:
@@ -60,8 +66,9 @@ def _steps(rows: list[dict[str, Any]]) -> str:
         if found:
             name = f"ELIAS {model}" if model in STEPS else f"`{model}`"
             cells = [_number(found, metric) for metric in METRICS]
-            lines.append([name, *cells, _number(_with(found, "seconds"), "seconds"), _number(found, "ms a row")])
-    return table(["model", *METRICS, "training s", "ms a row"], lines)
+            more = [_number(_with(found, field), field) for field in ("seconds", "ms a row", "megabytes")]
+            lines.append([name, *cells, *more, ", ".join(dict.fromkeys(row["commit"] for row in found))])
+    return table(["model", *METRICS, "training s", "ms a row", "MB", "commit"], lines)
 
 
 def _gains(rows: list[dict[str, Any]]) -> str:
@@ -79,7 +86,12 @@ def _gains(rows: list[dict[str, Any]]) -> str:
 
 
 def _sweeps(rows: list[dict[str, Any]]) -> str:
-    names = {"shortlist_weight": "λ", "edges_per_cluster": "κ, in labels a cluster has", "shortlist_size": "K"}
+    names = {
+        "shortlist_weight": "λ", "edges_per_cluster": "κ, in labels a cluster has", "shortlist_size": "K",
+        "cluster_scale": "α", "edge_scale": "β, in labels a cluster has", "edge_start": "values that edges begin with",
+        "first_cluster_rows": "rows that a first cluster counts as", "edge_learning_rate": "rate of the edges",
+        "folds": "folds of M", "reset_classifiers": "classifiers begin anew",
+    }  # fmt: skip
     lines = [
         [f"{names[row['factor']]} = {row['value']}", *(row[metric] for metric in ("P@1", "P@5", "R@10", "R@100"))]
         for row in rows
@@ -89,24 +101,50 @@ def _sweeps(rows: list[dict[str, Any]]) -> str:
         ["as the preset has it", *(row[metric] for metric in ("P@1", "P@5", "R@10", "R@100"))]
         for row in _of(rows, model="stage 2", factor=None, seed=0)
     ]
-    return "Weight of the shortlist loss, width of the index, length of the shortlist:\n\n" + table(
+    return "One parameter changed:\n\n" + table(
         ["changed", "P@1", "P@5", "R@10", "R@100"], base + lines
     ) if lines else ""  # fmt: skip
 
 
-def _beams(rows: list[dict[str, Any]]) -> str:
-    found = [_with(_of(rows, model=name, factor=None), "beams") for name in STEPS[:2]]
+def _costs(rows: list[dict[str, Any]]) -> str:
+    """Both stages where they ask about as many labels' classifiers."""
+    found = [_with(_of(rows, model=name, factor=None), "costs") for name in STEPS[:2]]
     if not all(found):
         return ""
     lines = []
-    for at, point in enumerate(found[0][0]["beams"]):
+    for at, point in enumerate(found[0][0]["costs"]):
         cells = [
-            [mean(row["beams"][at][metric] for row in stage) for metric in ("P@1", "R@100")] for stage in found
-        ]  # fmt: skip
+            [mean(row["costs"][at][metric] for row in stage) for metric in ("labels asked", "P@1", "R@100")]
+            for stage in found
+        ]
+        (n1, p1, r1), (n2, p2, r2) = cells
+        shown = [f"{n1:.0f}", f"{n2:.0f}", f"{p1:.2f}", f"{p2:.2f}", f"{p2 - p1:+.2f}"]
+        lines.append([point["as clusters"], *shown, f"{r1:.2f}", f"{r2:.2f}", f"{r2 - r1:+.2f}"])
+    stages = [f"{what}, stage {n}" for what in ("labels asked", "P@1", "R@100") for n in (1, 2)]
+    head = ["clusters", *stages[:4], "gain", *stages[4:], "gain"]
+    told = (
+        "At equal cost, counted in labels whose classifiers a row asks: a partition looks at so many clusters, the "
+        "learned index keeps a shortlist as long as the labels of so many clusters (both trained with 20 clusters)."
+    )
+    return f"{told}\n\n{table(head, lines)}"
+
+
+def _beams(rows: list[dict[str, Any]]) -> str:
+    """What older lines have in place of costs."""
+    found = [_with(_of(rows, model=name, factor=None), "beams") for name in STEPS[:2]]
+    if not all(found) or any(_with(stage, "costs") for stage in found):
+        return ""
+    lines = []
+    for at, point in enumerate(found[0][0]["beams"]):
+        cells = [[mean(row["beams"][at][metric] for row in stage) for metric in ("P@1", "R@100")] for stage in found]
         (p1, r1), (p2, r2) = cells
-        lines.append([point["beam"], f"{p1:.2f}", f"{p2:.2f}", f"{r1:.2f}", f"{r2:.2f}", f"{r2 - r1:+.2f}"])
-    head = ["clusters looked at", "P@1, stage 1", "P@1, stage 2", "R@100, stage 1", "R@100, stage 2", "gain"]
-    return "Both stages when fewer clusters are looked at (trained with 20):\n\n" + table(head, lines)
+        lines.append([point["beam"], f"{p1:.2f}", f"{p2:.2f}", f"{r1:.2f}", f"{r2:.2f}"])
+    head = ["clusters looked at", "P@1, stage 1", "P@1, stage 2", "R@100, stage 1", "R@100, stage 2"]
+    told = (
+        "Both stages at equal numbers of clusters (trained with 20). That is not equal cost: after stage 2 a cluster "
+        "leads to ten times as many labels."
+    )
+    return f"{told}\n\n{table(head, lines)}"
 
 
 def _pruning(rows: list[dict[str, Any]]) -> str:
@@ -120,12 +158,16 @@ def _pruning(rows: list[dict[str, Any]]) -> str:
 
 def _index(rows: list[dict[str, Any]], figures: Figures, name: str) -> str:
     key = f"index-{name.replace('/', '-')}"
-    with figures.draw(key, columns=3) as (left, middle, right):
+    with figures.draw(key, columns=2, rows=2) as (recall, left, middle, right):
         tenths = np.arange(1, 11)
         for model in (*STEPS, *OTHERS):
             found = _of(rows, model=model, factor=None)
             if found:
                 left.plot(tenths, np.mean([row["deciles"] for row in found], axis=0), "o-", label=model, markersize=3)
+            if many := _with(found, "recall"):
+                recall.plot(AT, np.mean([row["recall"] for row in many], axis=0), "o-", label=model, markersize=3)
+        recall.set_xlabel("answers")
+        recall.set_ylabel("recall (%)")
         left.set_xlabel("tenth of the labels, most frequent first")
         left.set_ylabel("recall at 100 (%)")
         left.legend()
@@ -133,14 +175,21 @@ def _index(rows: list[dict[str, Any]], figures: Figures, name: str) -> str:
         if two:
             middle.bar(np.arange(20) / 20 + 0.025, np.mean([row["edge scores"] for row in two], axis=0), width=0.045)
             middle.set_yscale("log")
-            right.plot(tenths, np.mean([row["clusters a label"] for row in two], axis=0), "s-", label="clusters")
-            right.plot(tenths, np.mean([row["kept"] for row in two], axis=0), "^-", label="kept its first cluster")
+            places = _with(two, "places")
+            for least in places[0]["places"] if places else ():
+                values = np.mean([row["places"][least] for row in places], axis=0)
+                right.plot(tenths, values, "s-", label=f"edges ≥ {least}", markersize=3)
+            if not places:  # lines from before there were several thresholds
+                values = np.mean([row["clusters a label"] for row in two], axis=0)
+                right.plot(tenths, values, "s-", label="edges ≥ 0.25", markersize=3)
+            right.plot(tenths, np.mean([row["kept"] for row in two], axis=0), "^--", label="kept its first cluster")
             right.legend()
         middle.set_xlabel("score of an edge")
         middle.set_ylabel("edges")
         right.set_xlabel("tenth of the labels, most frequent first")
-        right.set_ylabel("edges ≥ 0.25 a label")
-    return figures.link(key, "Recall by label frequency, scores of edges, clusters a label")
+        right.set_ylabel("clusters a label")
+    told = "Recall by answers and by label frequency, scores of edges, clusters a label"
+    return figures.link(key, told)
 
 
 def _opinions(rows: list[dict[str, Any]], figures: Figures, name: str) -> str:

@@ -76,9 +76,9 @@ def _xtransformer(data: Prepared, model: XTransformer, *, seed: int, threads: in
     after = [model.features(part.X, texts=part.texts) for part in (train, test)]
 
     def tree(number: int = 0) -> LinearTree:
-        made = preset("overlap", prune=model.tree.prune, seed=seed + SEEDS * number, threads=threads)
-        assert isinstance(made, LinearTree)
-        return made
+        made = preset("x-transformer-overlap")
+        assert isinstance(made, XTransformer)
+        return made.tree.set_params(prune=model.tree.prune, seed=seed + SEEDS * number, threads=threads)
 
     def three() -> Model:
         return Ensemble.of([tree(i).fit(after[0], train.Y) for i in range(3)], threads=threads)
@@ -144,4 +144,5 @@ EXPERIMENT = Experiment(
     plan=plan,
     measure=measure,
     page=page,
+    needs=("torch", "transformers"),
 )

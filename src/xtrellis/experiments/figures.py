@@ -8,7 +8,32 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from ..core import MissingExtraError
+
+def can_draw() -> bool:
+    """True if matplotlib is there."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+class _Nothing:
+    """Axes that draw nothing: whatever is asked of them, done to them or taken from them."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self
+
+    def __getitem__(self, key: Any) -> Any:
+        return self
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self, self))
 
 
 class Figures:
@@ -22,11 +47,12 @@ class Figures:
         self, key: str, *, columns: int = 1, rows: int = 1, size: tuple[float, float] = (5.0, 3.6)
     ) -> Iterator[Any]:
         """Yields matplotlib axes (rows × columns of them, flat); the picture is written when the block ends."""
-        try:
-            import matplotlib as mpl
-            from matplotlib.figure import Figure
-        except ImportError:
-            raise MissingExtraError("matplotlib", "bench", "drawing plots") from None
+        if not can_draw():
+            yield [_Nothing() for _ in range(rows * columns)]
+            return
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+
         # A salt and no date: the same numbers give the same file.
         with mpl.rc_context({"svg.hashsalt": self.name, "font.size": 9, "axes.grid": True, "grid.alpha": 0.3}):
             figure = Figure(figsize=(size[0] * columns, size[1] * rows), layout="constrained")
@@ -36,7 +62,9 @@ class Figures:
             figure.savefig(self.folder / f"{self.name}-{key}.png", dpi=120, metadata={"Software": None})
 
     def link(self, key: str, text: str) -> str:
-        """The Markdown that shows a picture."""
+        """The Markdown that shows a picture; without matplotlib, one that was drawn before, or a line in its place."""
+        if not can_draw() and not (self.folder / f"{self.name}-{key}.svg").exists():
+            return f"*({text}: not drawn, for want of matplotlib)*"
         return f"![{text}]({self.name}-{key}.svg)"
 
 

@@ -96,4 +96,5 @@ EXPERIMENT = Experiment(
     plan=plan,
     measure=measure,
     page=page,
+    needs=("sklearn",),
 )

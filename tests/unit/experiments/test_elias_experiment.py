@@ -34,13 +34,14 @@ def test_the_whole_of_it(folder: Path, tmp_path: Path, monkeypatch: pytest.Monke
         return model.set_params(**quick) if name == "encoder-ova" else model
 
     monkeypatch.setattr(elias, "preset", small)
-    for name, values in {"WEIGHTS": (0.2,), "WIDTHS": (1,), "SHORTLISTS": (10,)}.items():
-        monkeypatch.setattr(elias, name, values)
+    swept = {"shortlist_weight": (0.2,), "edges_per_cluster": (1,), "shortlist_size": (10,), "edge_scale": (2,)}
+    monkeypatch.setattr(elias, "SWEPT", swept)
     monkeypatch.setattr(elias, "OTHERS", ("encoder-ova", "xr-linear"))
     page = run_all(experiment("elias"), tmp_path / "out", data=[str(folder)], seeds=1, threads=1).read_text()
     for expected in (
         *(f"| ELIAS {step} |" for step in STEPS), "| `encoder-ova` |", "Stage 2 against stage 1: R@100",
-        "| λ = 0.2 |", "| κ, in labels a cluster has = 1 |", "| K = 10 |", "| score ≥ 0.1 |", "fewer clusters",
+        "| λ = 0.2 |", "| κ, in labels a cluster has = 1 |", "| K = 10 |", "| score ≥ 0.1 |",
+        "| β, in labels a cluster has = 2 |", "At equal cost",
     ):  # fmt: skip
         assert expected in page
     for key in ("index", "ranker", "rows"):

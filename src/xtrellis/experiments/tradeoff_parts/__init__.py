@@ -1,0 +1,1 @@
+"""Parts of the tradeoff experiment: what is measured beside the curves, and the tables of its page."""
