@@ -24,7 +24,8 @@ import scipy.sparse as sp
 from .arrays import Array, Csr, TopK, as_matrix
 from .catalog import preset
 from .core import InputError, MissingExtraError, ParameterError, integer, number, shown
-from .metrics import evaluate
+from .labels import inverse_propensity
+from .metrics import Metric, evaluate
 from .model import Model
 
 try:
@@ -89,6 +90,8 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         Y, self.classes_, self.one_label_ = _targets(y)
         weights = None if sample_weight is None else _weights(model, sample_weight, X)
         self.model_ = model.fit(X, Y, sample_weight=weights)
+        self.label_counts_ = np.asarray(sp.csr_array(Y).sum(axis=0)).ravel()
+        self.n_rows_ = int(Y.shape[0])
         self.multilabel_ = not self.one_label_
         return self
 
@@ -171,12 +174,17 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         return {"multilabel": True}
 
 
-def scorer(metric: str, **how: Any) -> Callable[[Any, Any, Any], float]:
+def scorer(metric: str, *, propensity: tuple[float, float] | None = None) -> Callable[[Any, Any, Any], float]:
     """A `scoring=` for grid searches and cross-validation: P@5, PSP@3, nDCG@5, R@10 … of a `Classifier`.
 
-    The classifier may be the last step of a pipeline. Arguments beside the metric go to `xt.evaluate`. Of rows whose
-    labels the classifier has not seen, those are wrong whatever it says.
+    The classifier may be the last step of a pipeline. A metric looks at as many labels as its name says, whatever the
+    classifier's `k`; labels below its `threshold` are left out. Propensities (PSP, PSnDCG) are those of the rows that
+    the classifier was trained on, with the constants (A, B) of `propensity`. Labels that it has not seen are wrong
+    answers whatever it says.
     """
+    wanted = Metric.parse(metric)
+    if wanted.kind == "depth":
+        raise InputError("depth@k is a property of a tree; a scorer takes metrics of answers, such as 'P@5'")
 
     def score(estimator: Any, X: Any, y: Any) -> float:
         steps = getattr(estimator, "steps", None)
@@ -185,10 +193,14 @@ def scorer(metric: str, **how: Any) -> Callable[[Any, Any, Any], float]:
             raise InputError(f"scorer({metric!r}) needs a Classifier, or a pipeline that ends with one")
         X = estimator[:-1].transform(X) if steps and len(steps) > 1 else X
         Y, more = _known(y, last.classes_)
-        k = int(metric.rpartition("@")[2]) if metric.rpartition("@")[2].isdigit() else last.candidates
-        top = last.top(X, k)
-        top = TopK(top.labels, top.scores, top.n_labels + more)
-        return evaluate(Y, top, [metric], **how)[metric]
+        top = last.top(X, wanted.k)
+        labels = top.labels if last.threshold is None else np.where(top.scores >= last.threshold, top.labels, -1)
+        how: dict[str, Any] = {}
+        if wanted.weighted:
+            counts = np.concatenate([last.label_counts_, np.zeros(more)])
+            constants = {} if propensity is None else {"A": propensity[0], "B": propensity[1]}
+            how["weights"] = inverse_propensity(counts, last.n_rows_, **constants)
+        return evaluate(Y, TopK(labels, top.scores, top.n_labels + more), [metric], **how)[str(wanted)]
 
     score.__name__ = metric
     return score
@@ -216,11 +228,13 @@ def _is_lists(y: Any) -> bool:
     if sp.issparse(y) or hasattr(y, "columns") or len(getattr(y, "shape", (0,))) != 1:
         return False
     rows = y.tolist() if hasattr(y, "tolist") else y
-    if (
-        not isinstance(rows, (list, tuple))
-        or not rows
-        or not all(isinstance(row, (*_ROWS, np.ndarray)) for row in rows)
-    ):
+    if not isinstance(rows, (list, tuple)) or not rows:
+        return False
+    lists = [isinstance(row, (*_ROWS, np.ndarray)) for row in rows]
+    if any(lists) and not all(lists):
+        odd = lists.index(False)
+        raise InputError(f"y must have a list of labels for each row; row {odd} is {shown(rows[odd])}: [] for none")
+    if not all(lists):
         return False
     if any(isinstance(label, str) for row in rows for label in row):
         return True
@@ -232,7 +246,10 @@ def _targets(y: Any) -> tuple[Any, Array, bool]:
     if _is_lists(y):
         rows = y.tolist() if hasattr(y, "tolist") else y
         binarizer = MultiLabelBinarizer(sparse_output=True)
-        return binarizer.fit_transform([list(row) for row in rows]), binarizer.classes_, False
+        try:
+            return binarizer.fit_transform([list(row) for row in rows]), binarizer.classes_, False
+        except TypeError as error:  # names and numbers have no order among each other
+            raise InputError(f"the labels in y must be all names or all numbers ({error})") from None
     y = y if sp.issparse(y) else np.asarray(y)
     if len(y.shape) == 2 and (sp.issparse(y) or y.shape[1] > 1):
         check_classification_targets(y)

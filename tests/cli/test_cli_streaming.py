@@ -167,10 +167,9 @@ def test_a_quoted_cell_may_come_in_pieces(tmp_path: Path, monkeypatch: pytest.Mo
         monkeypatch.setattr("xtrellis.data.streams.chunks._CHUNK", size)
         assert [text for block in stream(path) for text in block.texts] == whole == [row[0] for row in cells[1:]]
     path.write_text('text,n\nx,1\n"never closed,2\ny,3\n')
-    with pytest.raises(xt.DataError, match=r"line 3: expected a closing quote"):
-        list(stream(path))
-    blocks = list(stream(path, skip_bad_rows=True))
-    assert [text for block in blocks for text in block.texts] == ["x", ""]
+    for skip in (False, True):
+        with pytest.raises(xt.DataError, match=r"line 3: expected a closing quote"):
+            list(stream(path, skip_bad_rows=skip))
 
 
 def test_streams_end_as_files_do(tmp_path: Path) -> None:
@@ -182,3 +181,16 @@ def test_streams_end_as_files_do(tmp_path: Path) -> None:
     path.write_text("")
     with pytest.raises(xt.DataError, match="the file is empty"):
         list(stream(path))
+
+
+def test_a_quote_that_never_closes_is_no_row_to_skip(run: Run, model: Path, tmp_path: Path) -> None:
+    """Everything after it went into one cell: rows must not be lost without a word."""
+    data = tmp_path / "data.csv"
+    rows = [f"{i},a violin {i}" for i in range(200)]
+    rows[50] = '50,"an open quote'
+    data.write_text("\n".join(["id,text", *rows]) + "\n")
+    code, _, err = run("predict", model, data, "-k", "1", "--skip-bad-rows")
+    assert code == 2
+    assert "expected a closing quote" in err
+    assert "quotes=no" in err
+    assert run("predict", model, data, "-k", "1", "-q", "--read", "quotes=no").out.count("\n") == 200

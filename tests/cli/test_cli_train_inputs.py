@@ -124,3 +124,13 @@ def test_held_out_rows_are_learnt_too_or_the_user_is_told_before(
         assert err.index(says) < err.index("saving")
     assert (xt.load(tmp_path / "m").n_rows == 400) == (rows == 400)
     assert ("trained on the other" in out) == (rows is None)
+
+
+def test_no_row_is_trained_on_twice_or_measured_by_heart(run: Run, train_file: Path, tmp_path: Path) -> None:
+    twice = run("train", train_file, train_file, "--to", tmp_path / "m")
+    assert twice.code == 2
+    assert "is given twice" in twice.err
+    known = run("train", train_file, "--test", train_file, "--to", tmp_path / "m")
+    assert known.code == 2
+    assert "is trained on as well" in known.err
+    assert not (tmp_path / "m").exists()

@@ -101,6 +101,17 @@ def test_labels_that_were_not_trained_are_wrong_answers(texts, features):
     assert scorer("P@1")(model, features[:2], [["unseen"], ["never"]]) == 0
 
 
+def test_a_scorer_leaves_out_what_is_below_the_threshold_and_weighs_by_the_rows_trained_on(texts, features):
+    strict, free = (Classifier(threshold=t).fit(features, texts[1]) for t in (2.0, None))
+    assert scorer("F1@2")(strict, features, texts[1]) == 0
+    assert scorer("F1@2")(free, features, texts[1]) > 50
+    half = Classifier().fit(features[:80], texts[1][:80])
+    binarizer = MultiLabelBinarizer(classes=half.classes_)
+    Y, trained = binarizer.fit_transform(texts[1][80:]), binarizer.fit_transform(texts[1][:80])
+    expected = xt.evaluate(Y, half.top(features[80:], 3), ["PSP@3"], train_labels=trained)["PSP@3"]
+    assert scorer("PSP@3")(half, features[80:], texts[1][80:]) == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("make", [lambda m: pickle.loads(pickle.dumps(m)), copy.deepcopy])
 def test_copies_of_fitted_ones_answer_alike(make, texts, features):
     for model in (
@@ -131,6 +142,13 @@ def test_vectorizer_follows_the_rules_of_transformers(texts):
         (lambda X, y: Classifier("nonsense").fit(X, y), "there is no preset 'nonsense'"),
         (lambda X, y: Classifier(5).fit(X, y), "model must be a model of this library"),
         (lambda X, y: Classifier(k=0).fit(X, y), "k must be"),
+        (
+            lambda X, y: Classifier().fit(X, [None, *y[1:]]),
+            "for each row; row 0 is None",
+        ),
+        (lambda X, y: Classifier().fit(X, [[1, "a"], *y[1:]]), "all names or all numbers"),
+        (lambda X, y: scorer("PP@3"), "there is no metric 'PP@3'"),
+        (lambda X, y: scorer("depth@3"), "property of a tree"),
         (lambda X, y: Classifier(xt.SoftmaxTree()).fit(X, y, np.ones(160)), "SoftmaxTree cannot weigh rows"),
         (lambda X, y: GridSearchCV(xt.LinearTree(), {"cost": [1]}, scoring="f1").fit(X, y), "put xtrellis.sklearn.Cl"),
         (lambda X, y: xt.Tagger(TfidfVectorizer(), xt.LinearTree()), "got TfidfVectorizer: train on the matrix"),

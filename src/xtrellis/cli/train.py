@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -94,6 +95,7 @@ def train(
     source = Source(format, read, threads)
     if test is None and holdout is None and len(data) == 1 and has_parts(data[0]) and "part" not in source.options:
         test = data[0]  # a folder that brings its own test part
+    _require_distinct(data, test)
     with interrupt.leaving(*checkpoints.places), show.listening(quiet) as say:
         dataset = source.read_all(data, "train")
         say(show.dataset(source.name(data, "train"), dataset))
@@ -252,6 +254,20 @@ class _Checkpoints:
 
         for path in self._opened:
             discard(path)
+
+
+def _require_distinct(data: Sequence[Path], test: Path | None) -> None:
+    """No file twice, and none to measure on that is trained on: it would not be what the model has not seen."""
+    seen: set[Path] = set()
+    for path in data:
+        if path.is_file() and path.resolve() in seen:
+            raise InputError(f"{path} is given twice; its rows would count double")
+        seen.add(path.resolve())
+    if test is not None and test.is_file() and test.resolve() in seen:
+        raise InputError(
+            f"--test {test} is trained on as well, and would measure what the model knows by heart; leave --test out, "
+            "and a tenth of the rows is held out"
+        )
 
 
 def _require_measurable(unseen: Dataset, tagger: Tagger, prepared: PreparedData) -> None:

@@ -272,18 +272,20 @@ class _Delimited(_Texts):
             self._record(record, self._begun)
 
     def end(self, line: int) -> RowBlock:
-        if self._open:
-            try:
-                self._give_up()
-            except DataError as error:
-                self.fault(error)
+        if self._open:  # all rows since then went into that cell: no single bad row that could be skipped
+            self._give_up()
         if self._header is None and not self.faults:
             raise DataError("expected a first row of column names; the file is empty", path=self.path, line=1)
         return self.taken()
 
     def _give_up(self) -> None:
         opened, self._open = self._open[0], []
-        raise DataError(f"expected a closing quote after {opened[:40]!r}", path=self.path, line=self._begun)
+        raise DataError(
+            f"expected a closing quote after {opened[:40]!r}; all lines after it belong to that cell: close it, or say "
+            "quotes=no if quotes are characters like others",
+            path=self.path,
+            line=self._begun,
+        )
 
     def _record(self, record: list[str], number: int) -> None:
         if self._header is None:
