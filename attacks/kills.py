@@ -123,13 +123,7 @@ class Kills(Attack):
         for i, moment in enumerate(moments):
             work = again if i else first
             child = Child(lambda begin, work=work: (begin(), work(self.place)))  # type: ignore[misc]
-            try:
-                child.begun()
-                time.sleep(moment * seconds)
-            finally:
-                child.send(signal.SIGKILL)
-                child.end()
-            self.old_or_new(expected)
+            self.kill(child, moment * seconds, expected)
         in_child(lambda: again(self.place))
         found = contents(self.place / "model")
         if found != expected:
@@ -138,6 +132,16 @@ class Kills(Attack):
         left = sorted(path.name for path in self.place.iterdir())
         if left != ["model"]:
             raise Wrong(f"beside the finished model of {kind} there is {left}")
+
+    def kill(self, child: Child, after: float, expected: Files) -> None:
+        """Some seconds after it has begun; the model is one of the two then."""
+        try:
+            child.begun()
+            time.sleep(after)
+        finally:
+            child.send(signal.SIGKILL)
+            child.end()
+        self.old_or_new(expected)
 
     def undisturbed(self, kind: str, work: Callable[[Path], None]) -> tuple[Files, float]:
         if kind not in self.expected:
@@ -165,14 +169,7 @@ class Kills(Attack):
                     model.save(self.place / "model")
 
         for moment in moments:
-            child = Child(work)
-            try:
-                child.begun()
-                time.sleep(moment * seconds)
-            finally:
-                child.send(signal.SIGKILL)
-                child.end()
-            self.old_or_new(expected)
+            self.kill(Child(work), moment * seconds, expected)
         self.other.save(self.place / "model")
         if contents(self.place / "model") != expected or [path.name for path in self.place.iterdir()] != ["model"]:
             raise Wrong(f"after the next save there is {sorted(path.name for path in self.place.iterdir())}")

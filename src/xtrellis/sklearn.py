@@ -92,7 +92,6 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         self.model_ = model.fit(X, Y, sample_weight=weights)
         self.label_counts_ = np.asarray(sp.csr_array(Y).sum(axis=0)).ravel()
         self.n_rows_ = int(Y.shape[0])
-        self.multilabel_ = not self.one_label_
         return self
 
     def predict(self, X: Any) -> Any:

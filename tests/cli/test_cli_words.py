@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from cli_world import Run, write_jsonl
 
 import xtrellis as xt
 
 
 def test_words_stems_and_stop_words(run: Run, tmp_path: Path) -> None:
-    pytest.importorskip("snowballstemmer")
     data = write_jsonl(tmp_path / "d.jsonl", 80, 1)
     (tmp_path / "mine.txt").write_text("apple\nRain\n", encoding="utf-8")
     told = ["--set", "vectorizer.stem=english", "--set", f"vectorizer.stop_words={tmp_path / 'mine.txt'}"]

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import sklearn.metrics as sklearn_metrics
 
 import xtrellis as xt
 from xtrellis.metrics import per_row
-
-sklearn_metrics = pytest.importorskip("sklearn.metrics")
 
 
 def world(seed: int, n: int = 60, n_labels: int = 23, k: int = 6):

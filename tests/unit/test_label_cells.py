@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import xtrellis as xt
@@ -21,6 +22,13 @@ def test_lists_are_lists(tmp_path, column):
     assert read(tmp_path, *cells, column=column) == [
         ["cheese", "sauce"], ["cheese"], [], ["it's"], ["a", "b"], ["a; b | c", "d"],
     ]  # fmt: skip
+
+
+def test_what_pandas_writes(tmp_path):
+    frame = pd.DataFrame({"text": ["a cat", "a dog"], "labels": [["it's", 'a "c"'], []]})
+    frame.to_csv(tmp_path / "frame.csv")  # with its index as a column
+    data = xt.read(tmp_path / "frame.csv")
+    assert [data.labels_of(i) for i in range(2)] == [['a "c"', "it's"], []]
 
 
 def test_what_only_begins_like_one_is_a_name(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.preprocessing import MultiLabelBinarizer
@@ -28,6 +29,7 @@ def expected(lists, width):
         [set(row) for row in IDS],
         [np.array(row, np.int64) for row in IDS],
         np.array([np.array(row, np.int64) for row in IDS], dtype=object),
+        pd.Series(IDS),
     ],
 )
 def test_lists_of_ids(given):
@@ -67,26 +69,13 @@ def test_names_with_their_numbers():
         xt.LinearTree().fit(X, [["plum"], ["fig"]], label_names=names)
 
 
-class Frame:
-    """What is asked of a DataFrame here, so that pandas need not be installed."""
-
-    def __init__(self, **columns):
-        self.columns, self._columns = list(columns), columns
-
-    def __getitem__(self, name):
-        return self._columns[name]
-
-    def to_numpy(self):
-        return np.column_stack([np.asarray(c) for c in self._columns.values()])
-
-
 def test_tables():
-    np.testing.assert_array_equal(as_labels(Frame(a=[0, 1], b=[1, 1])).toarray(), [[0, 1], [1, 1]])
-    np.testing.assert_array_equal(as_features(Frame(a=[0.5, 1], b=[2, 0])).toarray(), [[0.5, 2], [1, 0]])
+    np.testing.assert_array_equal(as_labels(pd.DataFrame({"a": [0, 1], "b": [1, 1]})).toarray(), [[0, 1], [1, 1]])
+    np.testing.assert_array_equal(as_features(pd.DataFrame({"a": [0.5, 1], "b": [2, 0]})).toarray(), [[0.5, 2], [1, 0]])
     with pytest.raises(xt.InputError, match="column 'b' of the DataFrame does not"):
-        as_features(Frame(a=[0.5, 1], b=["x", "y"]))
+        as_features(pd.DataFrame({"a": [0.5, 1], "b": ["x", "y"]}))
     with pytest.raises(xt.InputError, match=r"pass one column of lists, frame\['labels'\]"):
-        as_labels(Frame(a=["x", "y"]))
+        as_labels(pd.DataFrame({"a": ["x", "y"]}))
 
 
 @pytest.mark.parametrize(
@@ -95,6 +84,7 @@ def test_tables():
         ([[0], [1]], "an id, or whether it has the only label"),
         ([["a"], ["b", "c"]], r"lists labels by name, such as 'a'.*xt.Tagger"),
         ([3, 5], r"pass \[\[label\] for label in Y\]"),
+        (pd.Series([3, 5]), r"pass \[\[label\] for label in Y\]"),
         (np.array([3, 5]), r"pass \[\[label\] for label in Y\]"),
         (["['cheese']", "['sauce']"], "ast.literal_eval"),
         ([[3, -1], [2]], "from 0 to .*; got -1"),

@@ -25,8 +25,9 @@ def names_and_rows(data: xt.Dataset) -> tuple[list[str], list[list[str]]]:
 
 
 def test_blanks_around_names_in_every_format(tmp_path: Path, told: list[str]) -> None:
-    pyarrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow
+    from pyarrow import parquet
+
     labels = [["fruit "], [" fruit", "car"], ["\tfruit"]]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": "x", "labels": row}) + "\n" for row in labels))
     (tmp_path / "b.jsonl").write_text("".join(json.dumps({"text": "x", "label": row[0]}) + "\n" for row in labels))
@@ -78,8 +79,9 @@ def test_null_in_a_stream(tmp_path: Path, told: list[str]) -> None:
 
 
 def test_null_in_parquet(tmp_path: Path, told: list[str]) -> None:
-    pyarrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow
+    from pyarrow import parquet
+
     table = pyarrow.table({"text": ["x", None], "labels": [None, ["a"]]})
     parquet.write_table(table, tmp_path / "e.parquet")
     data = xt.read(tmp_path / "e.parquet")

@@ -44,10 +44,10 @@ def test_a_row_of_weight_2_is_a_row_that_is_there_twice(data):
     weights = np.ones(150)
     weights[:40] = 2
     twice = np.concatenate([np.arange(150), np.arange(40)])
-    model = xt.LinearTree(index=xt.FlatTree(), tolerance=1e-4, max_epochs=5000, prune=0, storage="float32")
+    model = xt.LinearTree(index=xt.FlatTree(), tolerance=1e-6, max_epochs=100_000, prune=0, storage="float32")
     a = model.clone().fit(X, Y, sample_weight=weights).predict(X, 12).to_csr().toarray()
     b = model.clone().fit(X[twice], Y[twice]).predict(X, 12).to_csr().toarray()
-    np.testing.assert_allclose(a, b, atol=2e-3)
+    np.testing.assert_allclose(a, b, atol=1e-5)
 
 
 @pytest.mark.parametrize(

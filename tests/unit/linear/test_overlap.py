@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from linear_stopper import Stopper
 
 import xtrellis as xt
 from xtrellis.core import progress
@@ -196,28 +197,6 @@ def test_a_stopped_training_goes_on_to_the_same_bytes(data, tmp_path, negatives,
             assert model.trees[0].arrays[name].tobytes() == array.tobytes(), name
         model.discard_checkpoint()
         assert not at.exists()
-
-
-class Stopper:
-    """Interrupts when the n-th note or step comes."""
-
-    def __init__(self, n):
-        self.left = n
-
-    def begin(self, title, total, unit):
-        self.note(title)
-        return 0
-
-    def advance(self, step, amount):
-        pass
-
-    def end(self, step):
-        pass
-
-    def note(self, message):
-        self.left -= 1
-        if not self.left:
-            raise KeyboardInterrupt
 
 
 def test_without_the_update_the_classifiers_above_stay(data):

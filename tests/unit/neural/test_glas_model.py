@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from glas_stopper import Stop, StopAfter
 
 import xtrellis as xt
 from xtrellis.core import progress
@@ -90,28 +91,6 @@ def test_the_best_epoch_is_kept(data, monkeypatch):
     seen = np.linalg.norm(model.label_vectors, axis=1) > 0
     assert seen.mean() > 0.8
     np.testing.assert_array_equal(model.label_vectors[seen], states[1][seen])
-
-
-class Stop(Exception):  # noqa: N818
-    pass
-
-
-class StopAfter:
-    """Raises when the given number of epochs has been told."""
-
-    def __init__(self, epochs):
-        self.left = epochs
-
-    def begin(self, title, total, unit):
-        if title.startswith("epoch"):
-            self.left -= 1
-            if self.left < 0:
-                raise Stop
-        return 0
-
-    def advance(self, step, amount): ...
-    def end(self, step): ...
-    def note(self, message): ...
 
 
 @pytest.mark.parametrize("after", [0, 1, 3])

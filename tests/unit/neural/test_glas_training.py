@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from glas_stopper import Stop, StopAfter
 
 import xtrellis as xt
 from xtrellis.arrays import as_features, as_labels
@@ -105,26 +106,6 @@ def test_all_rows_are_trained_on_once_the_epoch_is_chosen(data, monkeypatch, tmp
     kept = small(epochs=4, holdout=0.25).fit(data.X, data.Y)
     assert rows == [225] * 4
     assert not np.array_equal(kept.network.W, model.network.W)
-
-
-class Stop(Exception):  # noqa: N818
-    pass
-
-
-class StopAfter:
-    def __init__(self, epochs):
-        self.left = epochs
-
-    def begin(self, title, total, unit):
-        if title.startswith("epoch"):
-            self.left -= 1
-            if self.left < 0:
-                raise Stop
-        return 0
-
-    def advance(self, step, amount): ...
-    def end(self, step): ...
-    def note(self, message): ...
 
 
 @pytest.mark.parametrize("after", [1, 3, 4])

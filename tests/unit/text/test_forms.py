@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import snowballstemmer
 
 import xtrellis as xt
 from xtrellis.core.errors import MissingExtraError, ParameterError
@@ -27,7 +28,7 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def english():
-    return pytest.importorskip("snowballstemmer").stemmer("english").stemWord
+    return snowballstemmer.stemmer("english").stemWord
 
 
 def dense(X) -> np.ndarray:

@@ -18,8 +18,8 @@ from typing import IO, Any, BinaryIO, cast
 from ...arrays import UNFOLDED_TIMES, unfolds_too_far
 from ...core import DataError, MissingExtraError, shown, size_text
 
-_MAGIC = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\xb5\x2f\xfd"}
-COMPRESSED = tuple(_MAGIC)
+MAGIC = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\xb5\x2f\xfd"}
+COMPRESSED = tuple(MAGIC)
 BOM = b"\xef\xbb\xbf"
 _ZSTD_PIECE = 8192  # read at a time: a piece unfolds at once, to 270 MB at the worst
 
@@ -71,9 +71,9 @@ def reading(path: Path, advance: Callable[[float], None] | None = None) -> Itera
             size = os.fstat(raw.fileno()).st_size
             kind = path.suffix if path.suffix in COMPRESSED else _by_magic(raw)
             if advance is not None:
-                raw = cast(BinaryIO, stack.enter_context(io.BufferedReader(_Counted(raw, advance), 1 << 20)))
+                raw = cast(BinaryIO, stack.enter_context(io.BufferedReader(Counted(raw, advance), 1 << 20)))
             if kind is not None:
-                unfolded = cast(BinaryIO, stack.enter_context(_unfolding(raw, kind)))
+                unfolded = cast(BinaryIO, stack.enter_context(unfolding(raw, kind)))
                 raw = cast(BinaryIO, stack.enter_context(io.BufferedReader(_Bounded(unfolded, path, size), 1 << 20)))
             yield raw
     except FileNotFoundError:
@@ -97,7 +97,8 @@ def _opened(path: Path) -> BinaryIO:
     return file
 
 
-def _unfolding(file: BinaryIO, kind: str) -> Any:
+def unfolding(file: BinaryIO, kind: str) -> Any:
+    """What a compressed file holds, as it is read."""
     if kind == ".gz":
         return gzip.open(file, "rb")
     return lzma.open(file, "rb") if kind == ".xz" else io.BufferedReader(_ZstdReader(file), 1 << 20)
@@ -112,10 +113,10 @@ def head(path: Path, size: int = 4096) -> bytes:
 def _by_magic(file: BinaryIO) -> str | None:
     start = file.read(6)
     file.seek(0)
-    return next((suffix for suffix, magic in _MAGIC.items() if start.startswith(magic)), None)
+    return next((suffix for suffix, magic in MAGIC.items() if start.startswith(magic)), None)
 
 
-class _Counted(io.RawIOBase):
+class Counted(io.RawIOBase):
     """Passes bytes on and tells how many."""
 
     def __init__(self, file: BinaryIO, advance: Callable[[float], None]) -> None:

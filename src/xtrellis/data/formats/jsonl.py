@@ -27,7 +27,7 @@ def read_jsonl(path: Path, options: Options) -> Dataset:
                 line = without_bom(line)
             if line.isspace() or not line:
                 continue
-            row = _parse(line, path, number)
+            row = parse_row(line, path, number)
             text = collector.tidy.text(row[text_key]) if text_key in row else None
             if type(text) is not str:
                 raise DataError(_expected(text_key, "a string", text), path=path, line=number)
@@ -36,7 +36,8 @@ def read_jsonl(path: Path, options: Options) -> Dataset:
     return collector.finish(Path(plain_name(path)).stem)
 
 
-def _parse(line: bytes, path: Path, number: int) -> dict[str, Any]:
+def parse_row(line: bytes, path: Path, number: int) -> dict[str, Any]:
+    """The object in a line."""
     string = decode(line, path, number)
     try:
         row = json.loads(string)

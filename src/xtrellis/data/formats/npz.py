@@ -42,7 +42,7 @@ def read_npz(path: Path, options: Options) -> Dataset:
         raise DataError(
             "npz data are two files: give the one with X in its name (X.npz beside Y.npz) or their folder", path=path
         )
-    X, Y = _load(pair[0], "X"), _load(pair[1], "Y")
+    X, Y = load_matrix(pair[0], "X"), load_matrix(pair[1], "Y")
     if X.shape[0] != Y.shape[0]:
         raise DataError(f"has {Y.shape[0]} rows; {pair[0].name} beside it has {X.shape[0]}", path=pair[1])
     try:
@@ -79,7 +79,8 @@ def write_npz(dataset: Dataset, path: Path, options: Options) -> None:
             sp.save_npz(out, matrix)
 
 
-def _load(path: Path, name: str) -> Csr:
+def load_matrix(path: Path, name: str) -> Csr:
+    """A sparse matrix that SciPy saved, checked; `name` is what it is called in errors."""
     if not is_file(path):
         raise DataError("there is no such file; npz data are a pair such as X.npz and Y.npz", path=path)
     try:

@@ -10,8 +10,8 @@ import numpy as np
 from ...arrays import StringTable, TopK
 from ...core import DataError, InputError, as_path
 from .files import decode, plain_name, reading, without_bom
-from .jsonl import _parse
-from .npz import _load
+from .jsonl import parse_row
+from .npz import load_matrix
 
 
 def read_predictions(
@@ -50,7 +50,7 @@ def _jsonl(path: Path, names: list[str], ids: dict[str, int]) -> list[Row]:
             content = without_bom(line) if number == 1 else line
             if not content.strip():
                 continue
-            row = _parse(content, path, number)
+            row = parse_row(content, path, number)
             labels: Any
             scores: Any
             tags = row.get("tags")
@@ -101,7 +101,7 @@ def _xmc(path: Path) -> tuple[list[Row], int]:
 
 
 def _npz(path: Path) -> tuple[list[Row], int]:
-    scores = _load(path, "predictions")
+    scores = load_matrix(path, "predictions")
     order = TopK.from_csr(scores, max(1, int(np.diff(scores.indptr).max(initial=0))))
     return list(order), int(scores.shape[1])
 

@@ -44,14 +44,14 @@ def _read_delimited(path: Path, options: Options, delimiter: str) -> Dataset:
     with reading(path) as file:
         content = without_bom(file.read())
     whole = _decode_all(content, path)
-    records = _records(whole, delimiter, path) if options.quotes is not False else _unquoted(whole, delimiter)
+    records = records_of(whole, delimiter, path) if options.quotes is not False else _unquoted(whole, delimiter)
     first = next(records, None)
     if first is None:
         raise DataError("expected a first row of column names; the file is empty", path=path, line=1)
     header = header_of(first[1], options)
     if options.header is False:
         records = chain([first], records)
-    text_column, label_column = _columns(header, options, path)
+    text_column, label_column = columns_of(header, options, path)
     text_at, label_at = header.index(text_column), None if label_column is None else header.index(label_column)
     cells = Cells(label_column, options, path)
     collector = Collector(path, options.labels)
@@ -75,7 +75,7 @@ def _decode_all(content: bytes, path: Path) -> str:
         return decode(content[begin : error.end], path, number)  # raises, naming line and position
 
 
-def _records(content: str, delimiter: str, path: Path) -> Iterator[tuple[int, list[str]]]:
+def records_of(content: str, delimiter: str, path: Path) -> Iterator[tuple[int, list[str]]]:
     """(line, fields) of every record. The csv module is not used: its limit on a field's length is a global setting,
     and it lets text behind a closing quote pass."""
     d = re.escape(delimiter)
@@ -112,7 +112,7 @@ def header_of(first: list[str], options: Options) -> list[str]:
     return first if options.header is not False else [str(i) for i in range(1, len(first) + 1)]
 
 
-def _columns(header: Sequence[str], options: Options, path: Path) -> tuple[str, str | None]:
+def columns_of(header: Sequence[str], options: Options, path: Path) -> tuple[str, str | None]:
     """The names of the columns of texts and of labels; None for the latter if labels are not wanted."""
 
     def pick(wanted: str | None, usual: tuple[str, ...], option: str, taken: str | None = None) -> str:
@@ -219,7 +219,7 @@ def read_parquet(path: Path, options: Options) -> Dataset:
         raise DataError(f"is not a Parquet file ({error})", path=path) from None
     if unfolds_too_far(len(content), _ROW * table.metadata.num_rows):
         raise DataError(f"announces {table.metadata.num_rows} rows in {len(content)} bytes", path=path)
-    text_column, label_column = _columns(header, options, path)
+    text_column, label_column = columns_of(header, options, path)
     try:
         wanted = [text_column] if label_column is None else [text_column, label_column]
         read = table.read(columns=wanted)

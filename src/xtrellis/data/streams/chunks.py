@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from ...core import DataError, ParameterError, shown
-from ..formats.files import _MAGIC, BOM, COMPRESSED, _Counted, _unfolding, decode, unusable
+from ..formats.files import BOM, COMPRESSED, MAGIC, Counted, decode, unfolding, unusable
 
 ROWS = 16384  # of a block at most: enough to share the walk down a tree
 BYTES = 6 << 20  # of a block, roughly
@@ -93,12 +93,12 @@ def chunks(
         with ExitStack() as stack:
             file = stack.enter_context(_opened(source)) if isinstance(source, Path) else source
             pipe = _pipe(file)
-            file = cast(BinaryIO, stack.enter_context(io.BufferedReader(_Counted(file, advance or _nobody), _CHUNK)))
+            file = cast(BinaryIO, stack.enter_context(io.BufferedReader(Counted(file, advance or _nobody), _CHUNK)))
             kind = source.suffix if isinstance(source, Path) and source.suffix in COMPRESSED else None
             first = b"" if kind else cast(io.BufferedReader, file).peek(6)
-            kind = kind or next((suffix for suffix, magic in _MAGIC.items() if first.startswith(magic)), None)
+            kind = kind or next((suffix for suffix, magic in MAGIC.items() if first.startswith(magic)), None)
             if kind is not None:
-                file, pipe = stack.enter_context(io.BufferedReader(_unfolding(file, kind))), None
+                file, pipe = stack.enter_context(io.BufferedReader(unfolding(file, kind))), None
             yield Chunks(file, name, pipe, encoding)
     except FileNotFoundError:
         raise DataError("there is no such file", path=name) from None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -136,7 +137,7 @@ def _whole(
             yield RowBlock(X=take_rows(dataset.X, range(begin, end)))
 
 
-class _Texts:
+class _Texts(ABC):
     """What readers of texts share: rows are added one by one."""
 
     def __init__(self, found: Chunks, options: Any, keep: tuple[str, ...], skip: bool) -> None:
@@ -176,8 +177,9 @@ class _Texts:
     def end(self, line: int) -> RowBlock:
         return self.taken()
 
+    @abstractmethod
     def row(self, content: bytes, number: int) -> None:
-        raise NotImplementedError
+        """One line of the file: a row, a part of one, or a DataError."""
 
 
 class _Lines(_Texts):
@@ -221,7 +223,7 @@ class _Jsonl(_Texts):
     def row(self, content: bytes, number: int) -> None:
         if not content or content.isspace():
             return
-        found = jsonl._parse(content, self.path, number)
+        found = jsonl.parse_row(content, self.path, number)
         key = self.options.text_column or "text"
         text = self.tidy.text(found[key]) if key in found else None
         if type(text) is not str:
@@ -268,7 +270,7 @@ class _Delimited(_Texts):
         if _UNCLOSED.match(whole, found.end() if found else 0):
             return
         self._open = []
-        for _, record in tables._records(whole, self.delimiter, self.path):
+        for _, record in tables.records_of(whole, self.delimiter, self.path):
             self._record(record, self._begun)
 
     def end(self, line: int) -> RowBlock:
@@ -290,7 +292,7 @@ class _Delimited(_Texts):
     def _record(self, record: list[str], number: int) -> None:
         if self._header is None:
             self._header = tables.header_of(record, self.options)
-            text, _ = tables._columns(self._header, self.options, self.path)
+            text, _ = tables.columns_of(self._header, self.options, self.path)
             self._text_at = self._header.index(text)
             for name in self.keep:
                 if name not in self._header:
