@@ -11,13 +11,30 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 SELF   := $(PIP) install --no-build-isolation --config-settings=cmake.define.XTRELLIS_WERROR=ON
 NATIVE := $(shell find native -name '*.cpp' -o -name '*.hpp' -o -name '*.inc')
 
-.PHONY: demo test core-only lint types asan attack docs build clean bench bench-quick bench-all bench-peers
+.PHONY: demo test annif-env chromium core-only lint types asan attack docs build clean bench bench-quick bench-all bench-peers
 
 demo: $(VENV)/core
 	$(BIN)/xtrellis demo
 
-test: $(VENV)/test asan core-only
-	$(BIN)/python -m pytest
+# The browser's tests in a process of their own: Playwright runs on greenlets, after which Python 3.11 cannot always show the
+# source of what another test expects to fail ("AST constructor recursion depth mismatch").
+test: $(VENV)/test asan core-only annif-env chromium
+	$(BIN)/python -m pytest --ignore=tests/browser
+	$(BIN)/python -m pytest tests/browser
+
+# The real Annif, in an environment of its own: its http backend asks our server in tests/serve.
+ANNIF := .venv-annif
+annif-env: $(ANNIF)/done
+$(ANNIF)/done:
+	$(PYTHON) -m venv $(ANNIF)
+	$(ANNIF)/bin/python -m pip --disable-pip-version-check -q install annif==1.4.3 annif-client
+	@touch $@
+
+# A browser for tests/browser: the one that is there, or Debian's where it may be installed.
+chromium:
+	@command -v chromium chromium-browser google-chrome > /dev/null || \
+	  (test "$$(id -u)" = 0 && apt-get update -qq > /dev/null 2>&1 && apt-get install -y -qq chromium > /dev/null 2>&1) || \
+	  echo "There is no Chromium, and it may not be installed here: the page is not tested. As root: apt-get install chromium"
 
 lint: $(VENV)/lint
 	$(BIN)/ruff check .
@@ -121,4 +138,4 @@ bench-all: bench
 	$(BIN)/python benchmarks/report.py
 
 clean:
-	rm -rf build $(VENV) $(CORE) .mypy_cache .ruff_cache .pytest_cache
+	rm -rf build $(VENV) $(CORE) $(ANNIF) .mypy_cache .ruff_cache .pytest_cache

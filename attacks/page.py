@@ -24,6 +24,7 @@ TITLES = {
     "concurrency": "Threads",
     "interrupts": "Ctrl-C",
     "kills": "Kills",
+    "serve": "Requests",
     "sanitizers": "Under sanitizers",
 }
 ABOUT = {
@@ -53,6 +54,11 @@ longest time from the signal to the end of the call, on a machine that does othe
     "kills": """SIGKILL at random moments, up to three times in a row. Afterwards the model folder is the old one or
 the new one, to the byte; and a training that goes on from its checkpoint ends with the same bytes as one that was not
 killed.""",
+    "serve": """[schemathesis](https://pypi.org/project/schemathesis/) asks a server by the description that it gives of
+itself, with requests that fit and with requests that do not: other types, missing and odd values, limits and what lies
+beyond them. Statuses, types and bodies of answers must be as described; a 5xx is a fault. `tests/serve` repeats it with
+fewer requests, and adds malformed JSON and HTTP, huge bodies, slow and silent clients, killed workers, and models that
+are replaced while requests go on.""",
     "sanitizers": """Readers, store and door once more, with the C++ kernels built by GCC with AddressSanitizer and
 UndefinedBehaviorSanitizer and libasan loaded before Python. Any access outside of an array, use after free, overflow
 of a signed integer or misaligned access ends the process and counts as a crash. Faults of Python code are those of
@@ -67,7 +73,7 @@ def newest() -> dict[str, Line]:
         lines = path.read_text(encoding="utf-8").splitlines()
         if lines:
             found[path.stem] = json.loads(lines[-1])
-    order = [*NAMES[:1], "guided", *NAMES[1:], *(name for name in found if name.startswith("sanitizers-"))]
+    order = [*NAMES[:1], "guided", *NAMES[1:], "serve", *(name for name in found if name.startswith("sanitizers-"))]
     return {name: found[name] for name in order if name in found}
 
 

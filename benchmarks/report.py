@@ -222,6 +222,43 @@ def softmax_section() -> Iterator[str]:
     yield ""
 
 
+def neighbors_section() -> Iterator[str]:
+    newest: dict[str, str] = {}
+    for line in lines("neighbors"):
+        newest[line["data"]] = max(newest.get(line["data"], ""), line["run"])
+    found = [line for line in lines("neighbors") if line["run"] == newest[line["data"]]]
+    if not found:
+        return
+    yield "## Neighbours"
+    yield ""
+    yield (
+        "`Neighbors` with 50 neighbours: microseconds of the processor, over all threads (with two of them the clock "
+        "shows half of it for a batch), on a machine that others used at the same time; `SciPy` is a product with all "
+        "rows, measured in the same turns. Index: its bytes beside those of the rows as csr, 8 for each value. "
+        "Postings and compared rows are the means of what a query looks at."
+    )
+    yield ""
+    for line in found:
+        if line["data"] == "npm-deps":
+            single, batch = ("met" if line[f] <= aim else "missed" for f, aim in (("p50_us", 300), ("batch_us", 60)))
+            yield (
+                "Aimed for on npm-deps: a single query in 300 µs "
+                f"({single}), a row of a batch in 30 µs on two threads, which are 60 µs of the processor ({batch})."
+            )
+            yield ""
+    rows = [
+        [s["data"], f"{s['rows']:,}", f"{s['fit_seconds']:.1f}", f"{s['index_ratio']:.2f}", f"{s['batch_us']:.0f}",
+         f"{s['p50_us']:.0f}", f"{s['p99_us']:.0f}", f"{s['scipy_us']:,.0f}", f"{s['postings']:,.0f}",
+         f"{s['compared']:,.0f}", f"{s['add_ms']:.1f} / {s['remove_ms']:.1f}"]
+        for s in found
+    ]  # fmt: skip
+    head = ["data", "rows", "fit s", "index", "batch µs/row", "single p50 µs", "p99 µs", "SciPy µs/row", "postings"]
+    yield from table([*head, "compared", "add / remove a row ms"], rows)
+    for command in dict.fromkeys(line["command"] for line in found):
+        yield f"    {command}"
+    yield ""
+
+
 def parity_section() -> Iterator[str]:
     newest = {line["model"]: line for line in lines("pecos_parity")}
     if not newest:
@@ -353,6 +390,7 @@ def page(to: Path) -> Iterator[str]:
             yield from data_section(data, engines)
     yield from storage_section(best)
     yield from softmax_section()
+    yield from neighbors_section()
     yield from scaling_section(to)
     yield from million_section()
     yield from parity_section()

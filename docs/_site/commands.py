@@ -53,7 +53,12 @@ class Command:
 def commands() -> list[Command]:
     """Every command, in the order of `xtrellis --help`."""
     group: Any = typer.main.get_command(program.app)
-    return [Command(name, command.help, tuple(_arguments(command))) for name, command in group.commands.items()]
+    found = [
+        (f"{name} {inner}", below) if inner else (name, command)
+        for name, command in group.commands.items()
+        for inner, below in (getattr(command, "commands", None) or {"": command}).items()
+    ]
+    return [Command(name, command.help, tuple(_arguments(command))) for name, command in found]
 
 
 def _arguments(command: Any) -> Iterator[Argument]:

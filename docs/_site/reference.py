@@ -27,10 +27,13 @@ PAGES: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
         {
             "Every model": ("Model", "TopK", "LabelSet", "Estimate"),
             "Classifiers over label trees": ("LinearTree", "SoftmaxTree"),
+            "Witnesses of other kinds": ("Neighbors", "NameMatcher"),
             "Models with embeddings": ("Glas", "Elias", "EncoderOvA", "XTransformer"),
             "Encoders": ("BagEncoder", "TransformerEncoder"),
             "Models on top of models": ("Reranked", "Ranker", "Ensemble"),
             "Models by name": ("preset", "presets", "choose_tradeoff", "tuning:TradeoffTrial"),
+            "Parameters chosen by held-out rows": ("tune", "halving:Tuned", "halving:Trial"),
+            "Where training runs": ("engines",),
         },
     ),
     "index-builders": (
@@ -46,12 +49,18 @@ PAGES: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
     "data-and-text": (
         "Data and text",
         {
-            "From texts to labels": ("Tagger", "Tag", "Tags", "ExplainedTag"),
+            "From texts to labels": ("Tagger", "Tag", "Tags", "ExplainedTag", "tagger:Drift"),
+            "What labels are": (
+                "Vocabulary", "Label", "vocabulary:Note", "vocabulary:Fault", "vocabulary:Faults",
+                "vocabulary:VocabularyDiff", "vocabulary:Resolved", "vocabulary:UnknownLabel",
+            ),
             "Progress": ("listen", "ProgressEvent"),
             "Explanations": (
                 "Explanation", "explain:Path", "explain:Step", "explain:Push", "explain:Opinion",
+                "explain:Verdict", "explain:Testimony", "explain:Neighbor", "explain:Shared",
+                "explain:NameMatch", "explain:FoundWord", "explain:Reason",
             ),
-            "Data sets": ("Dataset", "TrainingData", "read", "write", "synthetic", "datasets"),
+            "Data sets": ("Dataset", "TrainingData", "read", "write", "open", "convert", "synthetic", "datasets"),
             "Features": ("Vectorizer", "concatenate_features"),
             "Labels fused on purpose": ("entangle", "fuse"),
             "The module data": ("data",),
@@ -59,7 +68,7 @@ PAGES: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
     ),
     "metrics-and-evaluation": (
         "Metrics and evaluation",
-        {"Evaluating": ("evaluate", "Report"), "The module metrics": ("metrics",)},
+        {"Evaluating": ("evaluate", "Report", "reliability", "Reliability"), "The module metrics": ("metrics",)},
     ),
     "saving-and-loading": (
         "Saving and loading",
@@ -69,8 +78,8 @@ PAGES: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
         "Errors",
         {
             "Every error": (
-                "XtrellisError", "ParameterError", "InputError", "DataError", "NotFittedError", "TrainingError",
-                "StoreError", "MissingExtraError",
+                "XtrellisError", "ParameterError", "CallError", "InputError", "DataError", "NotFittedError",
+                "TrainingError", "StoreError", "MissingExtraError",
             ),
         },
     ),

@@ -88,6 +88,10 @@ nb::object taken(In<Offset> offsets, In<Id> clusters, In<double> worth, Id copie
 }  // namespace
 
 NB_MODULE(cluster, m) {
+    m.def(
+        "spill_to", [](const char* folder, std::size_t bytes) { spill_to(folder, bytes); }, nb::arg("folder"),
+        nb::arg("bytes"));
+    m.def("drop_spilled", &drop_spilled, nb::call_guard<nb::gil_scoped_release>());
     m.def("split_balanced", &split_balanced_all, nb::call_guard<nb::gil_scoped_release>(),
           nb::arg("v_offsets").noconvert(), nb::arg("v_ids").noconvert(), nb::arg("v_values").noconvert(),
           nb::arg("columns"), nb::arg("members").noconvert(), nb::arg("offsets").noconvert(),

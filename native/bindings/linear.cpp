@@ -68,6 +68,10 @@ nb::tuple train_own(In<Offset> x_offsets, In<Id> x_ids, In<float> x_values, Offs
 }  // namespace
 
 NB_MODULE(linear, m) {
+    m.def(
+        "spill_to", [](const char* folder, std::size_t bytes) { spill_to(folder, bytes); }, nb::arg("folder"),
+        nb::arg("bytes"));
+    m.def("drop_spilled", &drop_spilled, nb::call_guard<nb::gil_scoped_release>());
     m.def("route", &route_rows, nb::arg("y_offsets").noconvert(), nb::arg("y_ids").noconvert(),
           nb::arg("offsets").noconvert(), nb::arg("owner").noconvert(), nb::arg("node_slot").noconvert(),
           nb::arg("label_offsets").noconvert(), nb::arg("label_slots").noconvert(), nb::kw_only(), nb::arg("first"),

@@ -117,11 +117,14 @@ void beam(In2<float> scores, Out2<Id> found) {
                  static_cast<Offset>(found.shape(1)), found.data());
 }
 
-void shortlist(In2<Id> clusters, In2<float> logs, In2<Id> edge_ids, In2<float> edge_logs, Offset labels,
-               In<Offset> wanted_offsets, In<Id> wanted_ids, Out2<Id> found, Out2<float> log_scores,
-               Out2<std::int32_t> paths) {
-    const neural::Edges edges{edge_ids.data(), edge_logs.data(), static_cast<Offset>(edge_ids.shape(1)), labels};
-    neural::shortlist(clusters.data(), logs.data(), static_cast<Offset>(clusters.shape(0)),
+// Shares and scores of edges are there both, or both empty.
+void shortlist(In2<Id> clusters, In2<float> logs, In2<float> shares, In2<Id> edge_ids, In2<float> edge_logs,
+               In2<float> edge_scores, Offset labels, In<Offset> wanted_offsets, In<Id> wanted_ids, Out2<Id> found,
+               Out2<float> log_scores, Out2<std::int32_t> paths) {
+    const neural::Edges edges{edge_ids.data(), edge_logs.data(), edge_scores.data(),
+                              static_cast<Offset>(edge_ids.shape(1)), labels};
+    const float* given = edge_scores.size() > 0 ? shares.data() : nullptr;
+    neural::shortlist(clusters.data(), logs.data(), given, static_cast<Offset>(clusters.shape(0)),
                       static_cast<Offset>(clusters.shape(1)), edges, pattern(wanted_offsets, wanted_ids, labels),
                       static_cast<Offset>(found.shape(1)), found.data(), log_scores.data(), paths.data());
 }
@@ -192,9 +195,10 @@ NB_MODULE(neural, m) {
     m.def("scan", &scan, "blocks"_a.noconvert(), "levels"_a.noconvert(), "queries"_a.noconvert(),
           "vectors"_a.noconvert(), "keep"_a, "found"_a.noconvert(), "scores"_a.noconvert(), release());
     m.def("beam", &beam, "scores"_a.noconvert(), "found"_a.noconvert(), release());
-    m.def("shortlist", &shortlist, "clusters"_a.noconvert(), "logs"_a.noconvert(), "edge_ids"_a.noconvert(),
-          "edge_logs"_a.noconvert(), "labels"_a, "wanted_offsets"_a.noconvert(), "wanted_ids"_a.noconvert(),
-          "found"_a.noconvert(), "log_scores"_a.noconvert(), "paths"_a.noconvert(), release());
+    m.def("shortlist", &shortlist, "clusters"_a.noconvert(), "logs"_a.noconvert(), "shares"_a.noconvert(),
+          "edge_ids"_a.noconvert(), "edge_logs"_a.noconvert(), "edge_scores"_a.noconvert(), "labels"_a,
+          "wanted_offsets"_a.noconvert(), "wanted_ids"_a.noconvert(), "found"_a.noconvert(), "log_scores"_a.noconvert(),
+          "paths"_a.noconvert(), release());
     m.def("shortlist_back", &shortlist_back, "gradient"_a.noconvert(), "paths"_a.noconvert(), "clusters"_a.noconvert(),
           "by_cluster"_a.noconvert(), "by_edge"_a.noconvert(), release());
     m.def("gather_dots", &gather_dots, "a"_a.noconvert(), "W"_a.noconvert(), "ids"_a.noconvert(), "out"_a.noconvert(),

@@ -1,6 +1,8 @@
 // xtrellis._native.rank: scoring, calibrating and ordering given candidates.
 #include "bindings/arrays.hpp"
 #include "rank/best.hpp"
+#include "rank/blend.hpp"
+#include "rank/boost.hpp"
 #include "rank/calibrate.hpp"
 #include "rank/margins.hpp"
 
@@ -27,6 +29,33 @@ void best_of(In2<Id> labels, In2<float> scores, Offset first, Offset last, Out2<
          static_cast<Offset>(out_labels.shape(1)), out_labels.data(), out_scores.data());
 }
 
+void sums_of(In2<std::uint8_t> bins, In<std::uint8_t> nodes, In<float> gradients, In<float> curvatures, In<Id> places,
+             Offset n_nodes, Offset n_bins, Offset first, Offset last, Out<double> out) {
+    gather_sums(bins.data(), nodes.data(), gradients.data(), curvatures.data(), static_cast<Offset>(bins.shape(1)),
+                places.data(), static_cast<Offset>(places.shape(0)), n_nodes, n_bins, first, last, out.data());
+}
+
+void log_odds_of(In2<Id> feature, In2<float> threshold, In2<float> value, double base, In2<float> inputs, Offset first,
+                 Offset last, Out<float> out, int variant) {
+    const SymmetricTrees trees{feature.data(), threshold.data(), value.data(), static_cast<Offset>(feature.shape(0)),
+                               static_cast<Offset>(feature.shape(1))};
+    log_odds(trees, base, inputs.data(), static_cast<Offset>(inputs.shape(1)), first, last, out.data(),
+             static_cast<InstructionSet>(variant));
+}
+
+void blend_of(In2<Id> labels, In2<float> scores, In<Offset> begins, In2<Id> feature, In2<float> threshold,
+              In2<float> value, double base, In<float> frequency, Offset wide, float unknown, double tie,
+              In<std::uint8_t> allowed, Offset first, Offset last, Out2<Id> out_labels, Out2<float> out_scores,
+              int variant) {
+    const Answers answers{labels.data(), scores.data(), static_cast<Offset>(labels.shape(1)), begins.data(),
+                          static_cast<Offset>(begins.shape(0)) - 1};
+    const SymmetricTrees trees{feature.data(), threshold.data(), value.data(), static_cast<Offset>(feature.shape(0)),
+                               static_cast<Offset>(feature.shape(1))};
+    blend(answers, trees, base, frequency.data(), wide, unknown, tie, allowed.size() ? allowed.data() : nullptr, first,
+          last, static_cast<Offset>(out_labels.shape(1)), out_labels.data(), out_scores.data(),
+          static_cast<InstructionSet>(variant));
+}
+
 }  // namespace
 
 NB_MODULE(rank, m) {
@@ -39,6 +68,19 @@ NB_MODULE(rank, m) {
           nb::arg("left").noconvert(), nb::arg("right").noconvert(), nb::arg("value").noconvert(), nb::arg("first"),
           nb::arg("last"), nb::arg("p").noconvert(), nb::arg("q").noconvert(), nb::arg("labels").noconvert(),
           nb::arg("frequency").noconvert(), nb::arg("out").noconvert());
+    m.def("gather_sums", &sums_of, release(), nb::arg("bins").noconvert(), nb::arg("nodes").noconvert(),
+          nb::arg("gradients").noconvert(), nb::arg("curvatures").noconvert(), nb::arg("places").noconvert(),
+          nb::arg("n_nodes"), nb::arg("n_bins"), nb::arg("first"), nb::arg("last"), nb::arg("out").noconvert());
+    m.def("log_odds", &log_odds_of, release(), nb::arg("feature").noconvert(), nb::arg("threshold").noconvert(),
+          nb::arg("value").noconvert(), nb::arg("base"), nb::arg("inputs").noconvert(), nb::arg("first"),
+          nb::arg("last"), nb::arg("out").noconvert(), nb::arg("variant") = static_cast<int>(InstructionSet::avx512));
+    m.def("blend", &blend_of, release(), nb::arg("labels").noconvert(), nb::arg("scores").noconvert(),
+          nb::arg("begins").noconvert(), nb::arg("feature").noconvert(), nb::arg("threshold").noconvert(),
+          nb::arg("value").noconvert(), nb::arg("base"), nb::arg("frequency").noconvert(), nb::arg("wide"),
+          nb::arg("unknown"), nb::arg("tie"), nb::arg("allowed").noconvert(), nb::arg("first"), nb::arg("last"),
+          nb::arg("out_labels").noconvert(), nb::arg("out_scores").noconvert(),
+          nb::arg("variant") = static_cast<int>(InstructionSet::avx512));
+    m.def("variants", [] { return static_cast<int>(best_instruction_set()) + 1; });
     m.def("best", &best_of, release(), nb::arg("labels").noconvert(), nb::arg("scores").noconvert(), nb::arg("first"),
           nb::arg("last"), nb::arg("out_labels").noconvert(), nb::arg("out_scores").noconvert());
 }

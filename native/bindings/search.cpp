@@ -92,13 +92,13 @@ void given_rows(const Packed& packed, In<Id> owner, In<Id> node_slot, In<Offset>
 }
 
 nb::tuple pack(In<Id> features, In<std::uint32_t> starts, In<std::uint8_t> children, In<float> weights, int storage,
-               int bits) {
+               int bits, float scale) {
     PackedBlock b;
     {
         nb::gil_scoped_release release;
         const auto go = [&]<class Value>(Value) {
             return pack_block<Value>(features.data(), starts.data(), features.size(), children.data(), weights.data(),
-                                     bits);
+                                     bits, scale);
         };
         switch (static_cast<Storage>(storage)) {
             case Storage::float32: b = go(float{}); break;
@@ -170,7 +170,7 @@ NB_MODULE(search, m) {
           nb::arg("wanted").noconvert(), nb::arg("scores").noconvert());
     m.def("pack", &pack, nb::arg("features").noconvert(), nb::arg("starts").noconvert(),
           nb::arg("children").noconvert(), nb::arg("weights").noconvert(), nb::kw_only(), nb::arg("storage"),
-          nb::arg("bits"));
+          nb::arg("bits"), nb::arg("scale") = 0.0f);
     m.def("look_up", &look_up_block, nb::arg("packed"), nb::arg("block"), nb::arg("features").noconvert());
     m.def("unpack", &unpack, nb::arg("packed"), nb::arg("block"));
     m.def("reach", &reach_level, nb::arg("level"), nb::arg("first_node"), nb::arg("x_offsets").noconvert(),

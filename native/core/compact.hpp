@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "core/csr.hpp"
+#include "core/spill.hpp"
 
 namespace xtrellis {
 
 struct Compact {
     std::vector<Offset> offsets;  // rows + 1
-    std::vector<Id> ids;          // local column ids
-    std::vector<float> values;
+    Spilling<Id> ids;             // local column ids
+    Spilling<float> values;
     std::vector<Id> columns;  // local id -> global id; frequent columns first, so that they share cache lines
     Id singles = 0;           // columns that occur in one row only: the last ones
 

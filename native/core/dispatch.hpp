@@ -12,6 +12,8 @@
 
 #if defined(__GNUC__)
 #define XTRELLIS_INLINE inline __attribute__((always_inline))
+#define XTRELLIS_INLINED __attribute__((always_inline))  // of a lambda, after its parameters
 #else
 #define XTRELLIS_INLINE inline
+#define XTRELLIS_INLINED
 #endif

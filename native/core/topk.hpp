@@ -25,7 +25,8 @@ struct Better {
 };
 constexpr Better better;
 
-// Keeps the best k; the worst kept one sits on top of the heap. O(log k) a better newcomer, O(1) otherwise.
+// Keeps the best k. A few are kept in order, where a newcomer takes its place at once; of many, the worst one sits on
+// top of a heap. O(log k) a better newcomer (O(k) of a few), O(1) otherwise.
 class TopKHeap {
 public:
     explicit TopKHeap(std::size_t k = 0) { reset(k); }
@@ -36,12 +37,14 @@ public:
     }
     bool full() const { return heap_.size() >= k_; }
     // What a newcomer must beat; only meaningful when full.
-    const Scored& worst() const { return heap_.front(); }
+    const Scored& worst() const { return few() ? heap_.back() : heap_.front(); }
     void offer(Scored s) {
-        if (heap_.size() < k_) {
+        if (!full()) {
             heap_.push_back(s);
-            std::push_heap(heap_.begin(), heap_.end(), better_);
-        } else if (k_ > 0 && better_(s, heap_.front())) {
+            if (few()) settle(heap_.size() - 1, s);
+            else std::push_heap(heap_.begin(), heap_.end(), better_);
+        } else if (k_ > 0 && better_(s, worst())) {
+            if (few()) return settle(k_ - 1, s);
             std::pop_heap(heap_.begin(), heap_.end(), better_);
             heap_.back() = s;
             std::push_heap(heap_.begin(), heap_.end(), better_);
@@ -52,6 +55,7 @@ public:
         for (std::size_t i = 0; i < heap_.size(); ++i) {
             if (heap_[i].label != s.label) continue;
             if (s.score > heap_[i].score) {
+                if (few()) return settle(i, s);
                 heap_[i] = s;
                 std::make_heap(heap_.begin(), heap_.end(), better_);
             }
@@ -62,12 +66,19 @@ public:
     // Best first; leaves the heap empty.
     template <class Write>
     void drain(Write write) {
-        std::sort_heap(heap_.begin(), heap_.end(), better_);
+        if (!few()) std::sort_heap(heap_.begin(), heap_.end(), better_);
         for (std::size_t i = 0; i < heap_.size(); ++i) write(i, heap_[i]);
         heap_.clear();
     }
 
 private:
+    bool few() const { return k_ <= 32; }
+    // `s`, which is better than what stands at `place`, moves ahead of all it beats.
+    void settle(std::size_t place, Scored s) {
+        for (; place > 0 && better_(s, heap_[place - 1]); --place) heap_[place] = heap_[place - 1];
+        heap_[place] = s;
+    }
+
     std::size_t k_ = 0;
     Better better_;
     std::vector<Scored> heap_;

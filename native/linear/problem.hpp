@@ -14,12 +14,12 @@
 namespace xtrellis::linear {
 
 struct Problem {
-    Compact x;                   // the node's rows over the features that occur in them; shared features first in a row
-    std::vector<Offset> shared;  // where the shared features of each row end
-    std::vector<float> norms;    // squared length of each row, bias included
-    std::vector<float> own;      // squared length of the part that no other row has
-    Id shared_width = 0;         // features that several rows have: the first ones
-    float bias = 0;              // value of the constant feature; 0 means none
+    Compact x;                // the node's rows over the features that occur in them; shared features first in a row
+    Spilling<Offset> shared;  // where the shared features of each row end
+    Spilling<float> norms;    // squared length of each row, bias included
+    Spilling<float> own;      // squared length of the part that no other row has
+    Id shared_width = 0;      // features that several rows have: the first ones
+    float bias = 0;           // value of the constant feature; 0 means none
 
     Offset rows() const { return x.rows(); }
     Id width() const { return x.width(); }

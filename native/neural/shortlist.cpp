@@ -114,13 +114,15 @@ void beam(const float* scores, Offset n, Offset clusters, Offset beam, Id* found
     }
 }
 
-XTRELLIS_CLONES void shortlist(const Id* clusters, const float* logs, Offset n, Offset beam, const Edges& edges,
-                               const Csr& wanted, Offset k, Id* labels, float* log_scores, std::int32_t* paths) {
+XTRELLIS_CLONES void shortlist(const Id* clusters, const float* logs, const float* shares, Offset n, Offset beam,
+                               const Edges& edges, const Csr& wanted, Offset k, Id* labels, float* log_scores,
+                               std::int32_t* paths) {
     struct Best {
+        float worth;  // what decides who is kept; nothing: not reached
         float score;
         std::int32_t path;
     };
-    std::vector<Best> best(static_cast<std::size_t>(edges.labels), {nothing, 0});
+    std::vector<Best> best(static_cast<std::size_t>(edges.labels), {nothing, nothing, 0});
     std::vector<Id> reached;
     std::vector<float> values;
     Select select;
@@ -130,14 +132,23 @@ XTRELLIS_CLONES void shortlist(const Id* clusters, const float* logs, Offset n, 
             const Id cluster = clusters[row * beam + b];
             if (cluster < 0) continue;
             const float log = logs[row * beam + b];
+            const float share = shares ? shares[row * beam + b] : 0;
             const Id* ids = edges.ids + cluster * edges.width;
             const float* weights = edges.logs + cluster * edges.width;
+            const float* scores = shares ? edges.scores + cluster * edges.width : nullptr;
             for (Offset e = 0; e < edges.width; ++e) {
                 if (ids[e] < 0) continue;
                 Best& there = best[static_cast<std::size_t>(ids[e])];
-                if (there.score == nothing) reached.push_back(ids[e]);
+                if (there.worth == nothing) {
+                    reached.push_back(ids[e]);
+                    there = {shares ? 0 : nothing, nothing, 0};
+                }
                 const float score = std::max(log + weights[e], -1e30f);  // below everything, but reached
-                if (score > there.score) there = {score, static_cast<std::int32_t>(b * edges.width + e)};
+                if (score > there.score) {
+                    there.score = score;
+                    there.path = static_cast<std::int32_t>(b * edges.width + e);
+                }
+                there.worth = shares ? there.worth + share * scores[e] : there.score;
             }
         }
         Id* out = labels + row * k;
@@ -153,36 +164,36 @@ XTRELLIS_CLONES void shortlist(const Id* clusters, const float* logs, Offset n, 
         };
         if (wanted.rows > 0) {
             for (const Id label : wanted[row].ids) {
-                if (used == k || best[static_cast<std::size_t>(label)].score == nothing) continue;
+                if (used == k || best[static_cast<std::size_t>(label)].worth == nothing) continue;
                 keep(label);
-                best[static_cast<std::size_t>(label)].score = nothing;
+                best[static_cast<std::size_t>(label)].worth = nothing;
             }
         }
         const Offset left = k - used;
         values.clear();
         for (const Id label : reached) {
-            const float score = best[static_cast<std::size_t>(label)].score;
-            if (score != nothing) values.push_back(score);
+            const float worth = best[static_cast<std::size_t>(label)].worth;
+            if (worth != nothing) values.push_back(worth);
         }
         if (static_cast<Offset>(values.size()) <= left) {
             for (const Id label : reached) {
-                if (best[static_cast<std::size_t>(label)].score != nothing) keep(label);
+                if (best[static_cast<std::size_t>(label)].worth != nothing) keep(label);
             }
         } else if (left > 0) {
             const float least = select(values, static_cast<std::size_t>(left));
             for (const Id label : reached) {
-                if (best[static_cast<std::size_t>(label)].score > least) keep(label);
+                if (best[static_cast<std::size_t>(label)].worth > least) keep(label);
             }
             // Of those that are just as good as the last one, the smallest numbers.
             std::vector<Id> equal;
             for (const Id label : reached) {
-                if (best[static_cast<std::size_t>(label)].score == least) equal.push_back(label);
+                if (best[static_cast<std::size_t>(label)].worth == least) equal.push_back(label);
             }
             std::nth_element(equal.begin(), equal.begin() + (k - used - 1), equal.end());
             std::sort(equal.begin(), equal.begin() + (k - used));
             for (std::size_t i = 0; used < k; ++i) keep(equal[i]);
         }
-        for (const Id label : reached) best[static_cast<std::size_t>(label)].score = nothing;
+        for (const Id label : reached) best[static_cast<std::size_t>(label)].worth = nothing;
         std::fill(out + used, out + k, -1);
         std::fill(out_scores + used, out_scores + k, -1e30f);
         std::fill(out_paths + used, out_paths + k, -1);

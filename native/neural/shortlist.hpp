@@ -14,19 +14,22 @@ namespace xtrellis::neural {
 void beam(const float* scores, Offset n, Offset clusters, Offset beam, Id* found);
 
 // Edges of clusters to labels, `width` places a cluster; -1 in `ids` for an empty place. Each label at most once a
-// cluster.
+// cluster. `scores` are e^logs; they are read only with shares.
 struct Edges {
     const Id* ids;
     const float* logs;
+    const float* scores;
     Offset width;
     Offset labels;
 };
 
 // The best labels of each row: log ŷ_l = max over the row's clusters c with an edge to l of logs[c] + edge(c, l).
-// Labels in `wanted` come before all others, so that training never loses them. Where a row reaches fewer than k
-// labels, -1 pads. `paths` says which way was the best: place in the beam · width + place in the cluster.
-void shortlist(const Id* clusters, const float* logs, Offset n, Offset beam, const Edges& edges, const Csr& wanted,
-               Offset k, Id* labels, float* log_scores, std::int32_t* paths);
+// With `shares` (how much of the row each cluster has; null: without) the best are those of the largest sum of
+// shares[c] · scores(c, l) instead; ŷ stays what it is. Labels in `wanted` come before all others, so that training
+// never loses them. Where a row reaches fewer than k labels, -1 pads. `paths` says which way was the best: place in the
+// beam · width + place in the cluster.
+void shortlist(const Id* clusters, const float* logs, const float* shares, Offset n, Offset beam, const Edges& edges,
+               const Csr& wanted, Offset k, Id* labels, float* log_scores, std::int32_t* paths);
 
 // Its gradient: what a row's label gets goes to the one cluster and the one edge that its best path has.
 // `by_edge` (clusters × width) is added to.

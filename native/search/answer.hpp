@@ -48,6 +48,9 @@ public:
     // True if nothing of this score, or below a node of it, can change the answer: scores never grow along a path.
     bool hopeless(float score) const { return score < floor_; }
 
+    // What is below it can change nothing.
+    float floor() const { return floor_; }
+
     void offer(Scored s) {
         if (hopeless(s.score)) return;
         if (copies_ == Copies::none) heap_.offer(s);
@@ -95,7 +98,7 @@ private:
         }
     }
 
-    float floor_ = -INFINITY;  // what is below it can change nothing
+    float floor_ = -INFINITY;
     float margin_ = 0;
     Copies copies_ = Copies::none;
     std::size_t k_ = 0;

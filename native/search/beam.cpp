@@ -14,9 +14,6 @@ struct Visit {
     float score;
 };
 
-// Bytes of a block that one query pays for: fewer queries than that look their features up one by one.
-constexpr std::size_t worth_opening = 2048;
-
 // By node, then by query: a stable counting sort, since visits come query by query.
 void sort_by_node(const std::vector<Visit>& visits, std::vector<Visit>& sorted, std::vector<std::uint32_t>& counts) {
     const auto [low, high] = std::minmax_element(visits.begin(), visits.end(),
@@ -29,62 +26,140 @@ void sort_by_node(const std::vector<Visit>& visits, std::vector<Visit>& sorted, 
     for (const Visit& v : visits) sorted[counts[static_cast<std::size_t>(v.node - lowest)]++] = v;
 }
 
+// What belongs to one query while the tree is walked.
+struct Query {
+    Answer answer;
+    TopKHeap reached;                 // nodes of the next level
+    std::size_t begin = 0, size = 0;  // its features
+};
+
+// Below the nodes of a level lie labels: a query's best nodes are looked into first, then the next ones, then the rest.
+// What the first of them hold makes many of the others hopeless.
+constexpr std::size_t rounds[] = {2, 5, static_cast<std::size_t>(-1)};
+
+template <class Value>
+class Batch {
+public:
+    XTRELLIS_INLINE Batch(const Model& m, const Csr& X, Offset first, Offset last, const Request& request)
+        : m_(m), request_(request), ids_(X.ids + X.offsets[first]), values_(X.values + X.offsets[first]),
+          queries_(static_cast<std::size_t>(last - first)) {
+        const Offset base = X.offsets[first];
+        scattered_.resize(static_cast<std::size_t>(X.offsets[last] - base));
+        for (std::size_t i = 0; i < scattered_.size(); ++i) scattered_[i] = scatter(ids_[i], m.weights.bits);
+        const auto beam = static_cast<std::size_t>(request.beam > 0 ? request.beam : m.tree.nodes);
+        for (std::size_t q = 0; q < queries_.size(); ++q) {
+            const Offset row = first + static_cast<Offset>(q);
+            queries_[q].answer.begin(m, request.k);
+            queries_[q].reached.reset(beam);
+            queries_[q].begin = static_cast<std::size_t>(X.offsets[row] - base);
+            queries_[q].size = static_cast<std::size_t>(X.length(row));
+        }
+    }
+
+    XTRELLIS_INLINE void walk() {
+        std::vector<Visit> level(queries_.size()), some;
+        for (std::size_t q = 0; q < queries_.size(); ++q) level[q] = {0, static_cast<Id>(q), 0.0f};
+        bool labels = false;  // below the level's nodes
+        while (!level.empty()) {
+            std::size_t from = 0;
+            for (const std::size_t to : rounds) {
+                if (labels) choose(level, from, to, some);
+                visit(labels ? some : level);
+                if (!labels) break;
+                from = to;
+            }
+            level.clear();
+            labels = false;
+            for (std::size_t q = 0; q < queries_.size(); ++q) {
+                queries_[q].reached.drain([&](std::size_t, const Scored& s) {
+                    level.push_back({s.label, static_cast<Id>(q), s.score});
+                    labels |= m_.tree.children[m_.tree.offsets[s.label]] < 0;
+                });
+            }
+        }
+    }
+
+    XTRELLIS_INLINE void write(Id* labels, float* scores) {
+        const auto k = static_cast<std::size_t>(request_.k);
+        for (std::size_t q = 0; q < queries_.size(); ++q)
+            queries_[q].answer.write(request_.k, labels + q * k, scores + q * k);
+    }
+
+private:
+    // Of each query's visits, best first, those from number `from` up to `to` that are not hopeless by now.
+    void choose(const std::vector<Visit>& level, std::size_t from, std::size_t to, std::vector<Visit>& some) const {
+        some.clear();
+        std::size_t number = 0;
+        for (std::size_t i = 0; i < level.size(); ++i) {
+            number = i > 0 && level[i].query == level[i - 1].query ? number + 1 : 0;
+            if (number >= from && number < to && !of(level[i]).answer.hopeless(level[i].score))
+                some.push_back(level[i]);
+        }
+    }
+
+    // Visits node by node: a node's block stays near the core while it serves them.
+    XTRELLIS_INLINE void visit(const std::vector<Visit>& visits) {
+        if (visits.empty()) return;
+        sort_by_node(visits, sorted_, counts_);
+        float margins[max_block] = {};
+        for (std::size_t begin = 0, end = 0; begin < sorted_.size(); begin = end) {
+            const Id node = sorted_[begin].node;
+            while (end < sorted_.size() && sorted_[end].node == node) ++end;
+            const Offset slot = m_.tree.offsets[node], children = m_.tree.offsets[node + 1] - slot;
+            for (Offset done = 0; done < children; done += max_block) {
+                const Offset size = std::min<Offset>(max_block, children - done);
+                const Block<Value> block(m_.weights, m_.weights.block_offsets[node] + done / max_block);
+                const float* biases = m_.weights.biases + slot + done;
+                for (std::size_t i = begin; i < end; ++i) {
+                    fetch(i, end);
+                    Query& query = queries_[static_cast<std::size_t>(sorted_[i].query)];
+                    if (query.answer.hopeless(sorted_[i].score)) continue;
+                    std::copy(biases, biases + size, margins);
+                    const SparseRow x{{ids_ + query.begin, query.size}, {values_ + query.begin, query.size}};
+                    add_by_search(block, size, x, scattered_.data() + query.begin, margins);
+                    judge(
+                        m_, request_, slot + done, size, sorted_[i].score, margins, query.answer,
+                        [&]()
+                            XTRELLIS_INLINED { return query.reached.full() ? query.reached.worst().score : -INFINITY; },
+                        [&](Scored s) XTRELLIS_INLINED { query.reached.offer(s); });
+                }
+            }
+        }
+    }
+
+    // Queries of the next visits, and their features: between two visits of a query others came, and it is far away.
+    XTRELLIS_INLINE void fetch(std::size_t i, std::size_t end) const {
+        if (i + 4 < end) {
+            const Query& query = of(sorted_[i + 4]);
+            __builtin_prefetch(&query);
+            __builtin_prefetch(&query.begin);
+        }
+        if (i + 2 < end) {
+            const std::size_t at = of(sorted_[i + 2]).begin;
+            __builtin_prefetch(scattered_.data() + at);
+            __builtin_prefetch(scattered_.data() + at + 16);
+            __builtin_prefetch(values_ + at);
+            __builtin_prefetch(values_ + at + 16);
+        }
+    }
+    const Query& of(const Visit& visit) const { return queries_[static_cast<std::size_t>(visit.query)]; }
+
+    const Model& m_;
+    const Request& request_;
+    const Id* ids_;
+    const float* values_;
+    std::vector<Query> queries_;
+    std::vector<std::uint32_t> scattered_;
+    std::vector<Visit> sorted_;
+    std::vector<std::uint32_t> counts_;
+};
+
 template <class Value>
 XTRELLIS_INLINE void batch(const Model& m, const Csr& X, Offset first, Offset last, const Request& request, Id* labels,
                            float* scores) {
-    const auto queries = static_cast<std::size_t>(last - first);
-    BlockTable table(m.weights.bits);
-    std::vector<Answer> answers(queries);
-    for (Answer& answer : answers) answer.begin(m, request.k);
-    std::vector<std::vector<Scored>> reached(queries);
-    std::vector<Visit> visits(queries), sorted;
-    std::vector<std::uint32_t> counts;
-    for (std::size_t q = 0; q < queries; ++q) visits[q] = {0, static_cast<Id>(q), 0.0f};
-    const Offset begin_entry = X.offsets[first];
-    std::vector<std::uint32_t> scattered(static_cast<std::size_t>(X.offsets[last] - begin_entry));
-    for (std::size_t i = 0; i < scattered.size(); ++i)
-        scattered[i] = scatter(X.ids[begin_entry + static_cast<Offset>(i)], m.weights.bits);
-    float margins[max_block] = {};
-
-    while (!visits.empty()) {
-        sort_by_node(visits, sorted, counts);
-        for (std::size_t begin = 0, end = 0; begin < sorted.size(); begin = end) {
-            const Id node = sorted[begin].node;
-            while (end < sorted.size() && sorted[end].node == node) ++end;
-            const Offset slot = m.tree.offsets[node], children = m.tree.offsets[node + 1] - slot;
-            for (Offset done = 0; done < children; done += max_block) {
-                const Offset size = std::min<Offset>(max_block, children - done);
-                const Block<Value> block(m.weights, m.weights.block_offsets[node] + done / max_block);
-                const bool share = (end - begin) * worth_opening >= block.size;
-                if (share) table.open(block, size, end - begin);
-                const float* biases = m.weights.biases + slot + done;
-                for (std::size_t i = begin; i < end; ++i) {
-                    const auto q = static_cast<std::size_t>(sorted[i].query);
-                    if (answers[q].hopeless(sorted[i].score)) continue;
-                    const Offset row = first + sorted[i].query;
-                    std::copy(biases, biases + size, margins);
-                    const std::uint32_t* ids = scattered.data() + (X.offsets[row] - begin_entry);
-                    if (share) table.add(X[row], ids, margins);
-                    else add_by_search(block, size, X[row], ids, margins);
-                    judge(m, request, slot + done, size, sorted[i].score, margins, answers[q],
-                          [&](Scored s) { reached[q].push_back(s); });
-                    // A wide node reaches more than will stay: cut now and then, or a chunk's candidates fill the
-                    // memory.
-                    if (request.beam > 0 && reached[q].size() > 4 * static_cast<std::size_t>(request.beam) + 256)
-                        cut(reached[q], request.beam);
-                }
-                if (share) table.close();
-            }
-        }
-        visits.clear();
-        for (std::size_t q = 0; q < queries; ++q) {
-            cut(reached[q], request.beam);
-            for (const Scored& s : reached[q]) visits.push_back({s.label, static_cast<Id>(q), s.score});
-            reached[q].clear();
-        }
-    }
-    const auto k = static_cast<std::size_t>(request.k);
-    for (std::size_t q = 0; q < queries; ++q) answers[q].write(request.k, labels + q * k, scores + q * k);
+    Batch<Value> found(m, X, first, last, request);
+    found.walk();
+    found.write(labels, scores);
 }
 
 }  // namespace

@@ -39,10 +39,13 @@ XTRELLIS_INLINE Offset walk(const Model& m, const SparseRow& x, const Request& r
         }
         ++nodes;
         evaluate<Value>(m, best.node, x, scattered, margins, [&](Offset slot, Offset size) {
-            judge(m, request, slot, size, best.score, margins, answer, [&](Scored s) {
-                queue.push_back({s.score, s.label, best.depth + 1});
-                std::push_heap(queue.begin(), queue.end(), later);
-            });
+            judge(
+                m, request, slot, size, best.score, margins, answer,
+                [&]() XTRELLIS_INLINED { return request.slack > 0 ? -INFINITY : answer.floor(); },
+                [&](Scored s) {
+                    queue.push_back({s.score, s.label, best.depth + 1});
+                    std::push_heap(queue.begin(), queue.end(), later);
+                });
         });
     }
     answer.write(request.k, labels, scores);

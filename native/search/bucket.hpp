@@ -62,12 +62,12 @@ XTRELLIS_INLINE std::uint32_t sum_bytes(const std::uint8_t* at, std::uint32_t n)
 #endif
 }
 
-// The entries of one feature.
+// The entries of one feature. Nothing is set beforehand: searches have arrays of these.
 template <class Value>
 struct Entries {
-    const std::uint8_t* children = nullptr;
-    const std::uint8_t* values = nullptr;
-    std::uint32_t count = 0;
+    const std::uint8_t* children;
+    const std::uint8_t* values;
+    std::uint32_t count;
 
     XTRELLIS_INLINE float value(std::uint32_t i) const {
         return static_cast<float>(read<Value>(values + i * sizeof(Value)));
@@ -148,7 +148,7 @@ struct Block {
     // Calls use(scattered id, entries) for every feature.
     template <class Use>
     XTRELLIS_INLINE void each(Use&& use) const {
-        with_keys([&]<class Key>(Key) {
+        with_keys([&]<class Key>(Key) XTRELLIS_INLINED {
             for (std::uint32_t j = 0; j < count; ++j) {
                 const auto in = bucket<Key>(j);
                 std::uint32_t before = 0;

@@ -38,23 +38,29 @@ template <class Value>
 XTRELLIS_INLINE void add_by_search(const Block<Value>& block, Offset children, const SparseRow& x,
                                    const std::uint32_t* scattered, float* margins) {
     constexpr std::size_t step = 64;
-    Entries<Value> found[step];
+    struct Hit {
+        Entries<Value> entries;
+        float value;
+    };
+    Hit hits[step];
     for (std::size_t from = 0; from < x.size(); from += step) {
         const std::size_t n = std::min(step, x.size() - from);
         for (std::size_t i = 0; i < n; ++i) {
             __builtin_prefetch(block.bytes + block.buckets[block.bucket_of(scattered[from + i])]);
         }
-        block.with_keys([&]<class Key>(Key) {
+        std::size_t found = 0;
+        block.with_keys([&]<class Key>(Key) XTRELLIS_INLINED {
             for (std::size_t i = 0; i < n; ++i) {
                 const std::uint32_t id = scattered[from + i];
                 const auto bucket = block.template bucket<Key>(block.bucket_of(id));
                 const std::uint32_t row = bucket.find(static_cast<Key>(block.key_of(id)));
-                found[i] = row < bucket.rows ? bucket[row] : Entries<Value>{};
-                __builtin_prefetch(found[i].children);
-                __builtin_prefetch(found[i].values);
+                if (row == bucket.rows) continue;
+                hits[found] = {bucket[row], block.scale * x.values[from + i]};
+                __builtin_prefetch(hits[found].entries.values);
+                ++found;
             }
         });
-        for (std::size_t i = 0; i < n; ++i) add_entries(found[i], children, block.scale * x.values[from + i], margins);
+        for (std::size_t i = 0; i < found; ++i) add_entries(hits[i].entries, children, hits[i].value, margins);
     }
 }
 
@@ -79,7 +85,7 @@ public:
     XTRELLIS_INLINE void open(const Block<Value>& block, Offset children, std::size_t queries) {
         scale_ = block.scale;
         std::size_t n_rows = 0;
-        block.with_keys([&]<class Key>(Key) {
+        block.with_keys([&]<class Key>(Key) XTRELLIS_INLINED {
             for (std::uint32_t j = 0; j < block.count; ++j) n_rows += block.template bucket<Key>(j).rows;
         });
         n_rows = std::min(n_rows, places_.size());  // more only if the file is damaged
@@ -94,7 +100,7 @@ public:
         }
         const std::size_t limit = dense_ ? values_.size() : std::min(values_.size(), children_.size());
         std::size_t rows = 0, at = static_cast<std::size_t>(dense_);
-        block.each([&](std::uint64_t id, const Entries<Value>& entries) {
+        block.each([&](std::uint64_t id, const Entries<Value>& entries) XTRELLIS_INLINED {
             if (id >= places_.size() || rows == opened_.size() ||
                 at + std::max<std::size_t>(entries.count, static_cast<std::size_t>(dense_)) > limit) {
                 return;

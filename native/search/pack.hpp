@@ -48,15 +48,17 @@ inline int key_bits(const std::vector<std::uint32_t>& sorted, int bits) {
 
 }  // namespace packing
 
-// `starts` has rows + 1 entries: where each feature's children and weights begin.
+// `starts` has rows + 1 entries: where each feature's children and weights begin. `scale` is one that the block had
+// before some of its weights changed: it stays if they fit, so that the others keep their bits.
 template <class Value>
 PackedBlock pack_block(const Id* features, const std::uint32_t* starts, std::size_t rows, const std::uint8_t* children,
-                       const float* weights, int bits) {
+                       const float* weights, int bits, float scale = 0) {
     PackedBlock out;
     if constexpr (std::is_same_v<Value, std::int8_t>) {
         float largest = 0;
         for (std::uint32_t e = 0; e < starts[rows]; ++e) largest = std::max(largest, std::fabs(weights[e]));
         out.scale = largest > 0 ? largest / 127 : 1;
+        if (scale > out.scale) out.scale = scale;
     }
     const auto stored = [&](float weight) {
         if constexpr (std::is_same_v<Value, std::int8_t>)

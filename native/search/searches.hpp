@@ -7,8 +7,8 @@
 namespace xtrellis::search {
 
 // Beam search of many queries, level by level: the best `beam` nodes of a query stay. A level is walked node by node,
-// and all queries that hold a node are served from one table. Rows first .. last of X; `labels` and `scores` are (last
-// − first) × k.
+// so that a node's weights are near when all queries that hold it ask for them. Rows first .. last of X; `labels` and
+// `scores` are (last − first) × k.
 void beam_batch(const Model& model, const Csr& X, Offset first, Offset last, const Request& request, Id* labels,
                 float* scores);
 

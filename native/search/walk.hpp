@@ -19,18 +19,71 @@ struct Request {
     float slack = 0;  // best-first: give up what could beat the k-th label by less than this factor (logarithm)
 };
 
-// Margins of `size` children from slot `first` on become logarithms of scores: labels go to the answer, nodes to
-// `reached`.
-template <class Reached>
+// Logarithms of scores below a node of score `score`, in place of margins. Works on whole vectors: `margins` has room
+// for `max_block`, and what lies behind the first `size` is of no meaning before and after.
+template <Transform transform>
+XTRELLIS_INLINE void add_log_scores(float score, Offset size, float* margins) {
+    using L = Lanes<8>;
+    for (Offset c = 0; c < size; c += 8) {
+        const L::Floats margin = L::load(margins + c);
+        const L::Floats gap = L::max(1.0f - margin, L::all(0.0f));
+        const L::Floats lost = transform == Transform::l3_hinge ? gap * gap * gap : gap * gap;
+        L::store(margins + c, score + (margin == margin ? -lost : L::all(-INFINITY)));
+    }
+}
+
+XTRELLIS_INLINE void to_scores(Transform transform, float score, Offset size, float* margins) {
+    switch (transform) {
+        case Transform::l2_hinge: return add_log_scores<Transform::l2_hinge>(score, size, margins);
+        case Transform::l3_hinge: return add_log_scores<Transform::l3_hinge>(score, size, margins);
+        case Transform::sigmoid: break;
+    }
+    for (Offset c = 0; c < size; ++c) margins[c] = score + log_score(transform, margins[c]);
+}
+
+// Calls use(c) for all c < size whose score is not below what least() says at that time. Most are: eight are left out
+// at once.
+template <class Least, class Use>
+XTRELLIS_INLINE void each_above(const float* scores, Offset size, Least&& least, Use&& use) {
+    using L = Lanes<8>;
+    for (Offset from = 0; from < size; from += 8) {
+        if (!L::any(L::load(scores + from) >= L::all(least()))) continue;
+        for (Offset c = from; c < std::min<Offset>(from + 8, size); ++c) {
+            if (scores[c] >= least()) use(c);
+        }
+    }
+}
+
+// What the children of a block are: bit 0 if there are labels among them, bit 1 if there are nodes.
+XTRELLIS_INLINE unsigned kinds_of(const Id* children, Offset size) {
+    Id all = -1, any = 0;
+    for (Offset c = 0; c < size; ++c) {
+        all &= children[c];
+        any |= children[c];
+    }
+    return (any < 0 ? 1u : 0u) | (all >= 0 ? 2u : 0u);
+}
+
+// Margins of `size` children from slot `first` on become logarithms of scores: labels go to the answer, nodes that
+// score not less than `least()` says at that time to `reached`.
+template <class Least, class Reached>
 XTRELLIS_INLINE void judge(const Model& m, const Request& request, Offset first, Offset size, float score,
-                           float* margins, Answer& answer, Reached&& reached) {
-    for (Offset c = 0; c < size; ++c) margins[c] = score + log_score(m.transform, margins[c]);
+                           float* margins, Answer& answer, Least&& least, Reached&& reached) {
+    to_scores(m.transform, score, size, margins);
     const Id* children = m.tree.children + first;
     const std::uint8_t* allowed = request.allowed ? request.allowed + first : nullptr;
-    for (Offset c = 0; c < size; ++c) {
-        if (allowed && !allowed[c]) continue;
-        if (children[c] >= 0) reached(Scored{margins[c], children[c]});
-        else answer.offer({margins[c], ~children[c]});
+    const unsigned kinds = kinds_of(children, size);
+    if (kinds & 1) {
+        each_above(
+            margins, size, [&]() XTRELLIS_INLINED { return answer.floor(); },
+            [&](Offset c) XTRELLIS_INLINED {
+                if (children[c] < 0 && (!allowed || allowed[c])) answer.offer({margins[c], ~children[c]});
+            });
+    }
+    if (kinds & 2) {
+        each_above(margins, size, least, [&](Offset c) XTRELLIS_INLINED {
+            if (children[c] >= 0 && (!allowed || allowed[c])) reached(Scored{margins[c], children[c]});
+        });
     }
 }
 
@@ -46,14 +99,6 @@ XTRELLIS_INLINE void evaluate(const Model& m, Id node, const SparseRow& x, const
         std::copy(biases, biases + size, margins);
         add_by_search(block, size, x, scattered.data(), margins);
         use(slot + done, size);
-    }
-}
-
-// The best `beam` of some nodes, in any order.
-inline void cut(std::vector<Scored>& nodes, Id beam) {
-    if (beam > 0 && nodes.size() > static_cast<std::size_t>(beam)) {
-        std::nth_element(nodes.begin(), nodes.begin() + beam, nodes.end(), better);
-        nodes.resize(static_cast<std::size_t>(beam));
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include "check.hpp"
 #include "core/rng.hpp"
+#include "data/answers.hpp"
 #include "data/numbers.hpp"
 #include "data/rows.hpp"
 
@@ -132,9 +133,22 @@ void round_trip() {
     }
 }
 
+void answers() {
+    const Id labels[] = {1, -1, 0, -1, -1, -1};
+    const float scores[] = {0.5f, 0, 1e-5f, 0, 0, 0};
+    const Offset names[] = {0, 1, 3}, before[] = {0, 1, 1};
+    const Strings named{"abb", names}, first{"f", before}, none;
+    CHECK(format_answers(Shape::lists, labels, scores, 2, 3, named, first, none) ==
+          "{f\"labels\": [bb, a], \"scores\": [0.5, 9.99999975e-06]}\n{\"labels\": [], \"scores\": []}\n");
+    CHECK(format_answers(Shape::tags, labels, scores, 1, 1, named, none, first) ==
+          "{\"tags\": [{\"label\": bb, \"score\": 0.5}]f}\n");
+    CHECK(format_answers(Shape::pairs, labels, scores, 2, 3, none, none, none) == "1:0.5 0:9.99999975e-06\n\n");
+}
+
 }  // namespace
 
 int main() {
+    answers();
     numbers();
     rows();
     mutations();

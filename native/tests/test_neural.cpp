@@ -106,10 +106,20 @@ int main() {
     std::vector<Id> listed(4);
     std::vector<float> log_scores(4);
     std::vector<std::int32_t> paths(4);
-    shortlist(beam_of.data(), logs.data(), 2, 2, {edge_ids.data(), edge_logs.data(), 3, 5}, wanted, 2, listed.data(),
-              log_scores.data(), paths.data());
+    const Edges edges{edge_ids.data(), edge_logs.data(), nullptr, 3, 5};
+    shortlist(beam_of.data(), logs.data(), nullptr, 2, 2, edges, wanted, 2, listed.data(), log_scores.data(),
+              paths.data());
     CHECK((listed == std::vector<Id>{0, 1, 3, 0}) && (log_scores == std::vector<float>{-3.5f, -1, -1, -3}));
     CHECK((paths == std::vector<std::int32_t>{4, 0, 0, 1}));
+    // By sums label 3, to which both clusters of the first row lead, is worth more than 1; scores and paths stay.
+    const std::vector<float> edge_scores{0.4f, 0.3f, 0, 0.3f, 0.1f, 0}, shares{0.5f, 0.5f, 1, 0};
+    const Edges summed_edges{edge_ids.data(), edge_logs.data(), edge_scores.data(), 3, 5};
+    std::vector<Id> by_sum(4);
+    std::vector<std::int32_t> sum_paths(4);
+    shortlist(beam_of.data(), logs.data(), shares.data(), 2, 2, summed_edges, wanted, 2, by_sum.data(),
+              log_scores.data(), sum_paths.data());
+    CHECK((by_sum == std::vector<Id>{0, 3, 3, 0}) && (log_scores == std::vector<float>{-3.5f, -1.5f, -1, -3}));
+    CHECK((sum_paths == std::vector<std::int32_t>{4, 3, 0, 1}));
     const std::vector<float> ones(4, 1.0f);
     std::vector<float> by_cluster(4), by_edge(6, 0.0f);
     shortlist_back(ones.data(), paths.data(), beam_of.data(), 2, 2, 2, 3, by_cluster.data(), by_edge.data());

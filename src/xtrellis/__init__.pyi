@@ -1,12 +1,14 @@
 """What a type checker sees: the same names as `__init__.py` loads on first use (a test compares the two)."""
 
 from . import data as data
+from . import engines as engines
 from . import metrics as metrics
 from . import store as store
 from .arrays import TopK as TopK
 from .arrays import concatenate_features as concatenate_features
 from .catalog import preset as preset
 from .catalog import presets as presets
+from .core import CallError as CallError
 from .core import DataError as DataError
 from .core import InputError as InputError
 from .core import MissingExtraError as MissingExtraError
@@ -19,12 +21,15 @@ from .core import XtrellisError as XtrellisError
 from .core import listen as listen
 from .data import Dataset as Dataset
 from .data import TrainingData as TrainingData
+from .data import convert as convert
 from .data import datasets as datasets
+from .data import open as open
 from .data import read as read
 from .data import synthetic as synthetic
 from .data import write as write
 from .explain import ExplainedTag as ExplainedTag
 from .explain import Explanation as Explanation
+from .halving import tune as tune
 from .index import BalancedTree as BalancedTree
 from .index import FlatTree as FlatTree
 from .index import GivenTree as GivenTree
@@ -38,11 +43,15 @@ from .interop import import_pecos as import_pecos
 from .labels import entangle as entangle
 from .labels import fuse as fuse
 from .linear import LinearTree as LinearTree
+from .metrics import Reliability as Reliability
 from .metrics import Report as Report
 from .metrics import evaluate as evaluate
+from .metrics import reliability as reliability
 from .model import Estimate as Estimate
 from .model import LabelSet as LabelSet
 from .model import Model as Model
+from .names import NameMatcher as NameMatcher
+from .neighbors import Neighbors as Neighbors
 from .neural import BagEncoder as BagEncoder
 from .neural import Elias as Elias
 from .neural import Encoder as Encoder
@@ -61,6 +70,8 @@ from .tagger import Tagger as Tagger
 from .tagger import Tags as Tags
 from .text import Vectorizer as Vectorizer
 from .tuning import choose_tradeoff as choose_tradeoff
+from .vocabulary import Label as Label
+from .vocabulary import Vocabulary as Vocabulary
 
 __version__: str
 __all__: list[str]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import is_list
-from .core import InputError, integer, number, progress, require, shown
+from .core import InputError, clear_calls, integer, number, progress, require, shown
 from .data import TrainingData, split_rows
 from .metrics import evaluate
 from .model import Model
@@ -36,6 +36,7 @@ class TradeoffTrial:
     chosen: bool = False
 
 
+@clear_calls
 def choose_tradeoff(
     model: Model,
     X: Any,

@@ -63,6 +63,9 @@ def test_a_folder_of_full_texts(run: Run, tmp_path: Path) -> None:
     answers = {row["id"]: row["labels"] for row in map(json.loads, out.splitlines())}
     assert len(answers) == 121
     assert answers["d000.txt"] == xt.read(folder).labels_of(0)
+    code, out, err = run("tag", tmp_path / "m", folder, "-k", "1", "--json")
+    assert (code, len(out.splitlines())) == (0, 121)  # labels beside a text are no texts
+    assert f"reading 121 text files of {folder}" in err
 
 
 def test_subjects_by_name(tmp_path: Path) -> None:

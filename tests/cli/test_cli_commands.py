@@ -269,7 +269,7 @@ def test_evaluate_goes_by_label_names(run: Run, model: Path, tmp_path: Path) -> 
     code, out, err = run("evaluate", model, data, "--json", "--metrics", "P@1,R@10,PSP@1")
     assert code == 0
     assert json.loads(out)["metrics"] == {"P@1": 100.0, "R@10": 50.0, "PSP@1": pytest.approx(100, abs=90)}
-    assert "1 labels of the data are unknown to the model" in err
+    assert "the model does not know 1 label of the data" in err
 
 
 def test_tag(run: Run, model: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -92,6 +93,44 @@ def test_sigterm_stops_it_as_well(script: str) -> None:
     assert "Traceback" not in err
     assert spent < 20
     assert ("cleaned up" in out) == (script is PYTHON)
+
+
+@pytest.mark.parametrize("with_signal", [signal.SIGINT, signal.SIGTERM])
+def test_a_log_stays_json(tmp_path: Path, with_signal: signal.Signals) -> None:
+    data = write_jsonl(tmp_path / "d.jsonl", 20_000, seed=3)
+    command = [sys.executable, "-c", "from xtrellis.cli import main; main()", "train", str(data), "--log", "json"]
+    _, _, err, _ = _interrupt([*command, "--to", str(tmp_path / "m")], "20,000 rows", with_signal)
+    events = [json.loads(line) for line in err.splitlines()]
+    assert events[-1]["event"] == "stopped"
+    assert events[-1]["message"].endswith("nothing was left half-written")
+
+
+# Ctrl-C that comes while the program is being loaded: the import of a library sends it.
+EARLY = """
+import os, signal, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "typer":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+from xtrellis.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("log", [[], ["--log", "json"]])
+def test_ctrl_c_while_the_program_is_loaded(log: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", EARLY, "inspect", "x", *log],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert done.returncode == 130, done.stderr
+    said = done.stderr.strip()
+    assert (json.loads(said)["message"] if log else said) == LINE
 
 
 def test_training_stops_and_leaves_the_old_model(tmp_path: Path, model: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,41 @@ def test_a_mistake_as_json(run: Run, tmp_path: Path) -> None:
     assert err.startswith("error: ")  # the next run is as before
     code, _, err = run("train", "x", "--to", "m", "--log", "xml")
     assert (code, "must be plain or json" in err) == (2, True)
+
+
+def test_a_command_line_that_cannot_be_parsed_as_json(run: Run, train_file: Path) -> None:
+    for words in (["train", train_file, "--no-such-option", "--log", "json"], ["train", "--log=json"]):
+        code, out, err = run(*words)
+        assert (code, out) == (2, "")
+        assert [json.loads(line)["event"] for line in err.splitlines()] == ["error"]
+
+
+def test_an_error_to_be_debugged_as_json(run: Run, tmp_path: Path) -> None:
+    code, _, err = run("inspect", tmp_path / "none.jsonl", "--log", "json", "--debug")
+    found = json.loads(err.splitlines()[-1])
+    assert (code, found["event"]) == (2, "error")
+    assert "DataError" in found["traceback"]
+
+
+def test_warnings_of_libraries_as_json(run: Run, train_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from xtrellis import data
+
+    def describe(dataset: object) -> object:
+        warnings.warn("it is late", UserWarning, stacklevel=1)
+        return found(dataset)
+
+    found = data.describe
+    monkeypatch.setattr(data, "describe", describe)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        _, _, err = run("inspect", train_file, "--log", "json")
+    assert [json.loads(line)["message"] for line in err.splitlines() if "warning" in line] == ["it is late"]
+
+
+def test_notes_of_what_streams_in_are_heard(run: Run, model: Path, tmp_path: Path) -> None:
+    data = tmp_path / "d.jsonl"
+    data.write_text('{"text": null}\n{"text": "violin"}\n')
+    assert "1 texts are null and were read as empty" in run("predict", model, data, "-k", "1").err
 
 
 def test_quiet_is_quiet(run: Run, train_file: Path, tmp_path: Path) -> None:

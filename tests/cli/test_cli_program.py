@@ -108,8 +108,10 @@ def test_an_error_of_the_system_names_the_file(run: Run, model: Path, monkeypatc
     assert run("tag", model, "text") == (2, "", "error: big.file: no space left on device\n")
 
 
-def test_a_reader_that_goes_away_is_no_error(model: Path, train_file: Path) -> None:
-    command = [*PROGRAM, "predict", str(model), str(train_file), "-q", "-k", "36"]  # more than a pipe holds
+def test_a_reader_that_goes_away_is_no_error(model: Path, train_file: Path, tmp_path: Path) -> None:
+    many = tmp_path / "many.jsonl"
+    many.write_bytes(train_file.read_bytes() * 20)
+    command = [*PROGRAM, "predict", str(model), str(many), "-q", "-k", "36"]  # more than a pipe holds
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None

@@ -11,7 +11,7 @@ from cli_world import Run
 
 from xtrellis import Tagger
 from xtrellis.linear import fit as fitting
-from xtrellis.linear import train as training
+from xtrellis.linear import remote as training
 from xtrellis.neural.elias.task import EliasTask
 from xtrellis.neural.glas.task import GlasTask
 from xtrellis.neural.xtransformer import MatcherTask

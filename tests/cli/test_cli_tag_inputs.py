@@ -45,10 +45,58 @@ def test_the_name_of_a_file_can_be_meant(
 
 
 def test_a_file_that_is_not_there_is_told_of(run: Run, model: Path) -> None:
-    code, out, err = run("tag", model, "no/such/violin.txt", "-k", "1")
-    assert (code, out.split()[1]) == (0, "music")
-    assert err.startswith("there is no file no/such/violin.txt: these words are tagged")
-    assert run("tag", model, "apple and/or pear").err == ""
+    for word in ("no/such/violin.txt", "violin.pdf", "violin/", "./violin", "/violin", "https://violin.org/x"):
+        code, out, err = run("tag", model, word, "-k", "1", "-q")
+        assert (code, out) == (2, "")
+        assert err.startswith(f"error: there is no file '{word}'")
+        assert err.endswith("; --text tags the words themselves\n")
+        assert run("tag", model, word, "--text", "-k", "1").code == 0
+    assert run("tag", model, "a.pdf", "b.pdf").code == 2
+    for words in (["violin/piano"], ["the", "violin", "of", "notes.txt"], ["My violin.pdf"]):
+        code, out, err = run("tag", model, *words, "-k", "1", "-q")
+        assert (code, out.split()[1]) == (0, "music")
+        assert err.startswith("there is no file ")
+        assert "these words are tagged" in err
+    for words in (
+        ["apple and/or pear"],
+        ["violin.js"],
+        ["violin"],
+        ["play the violin as in notes.txt"],
+        ["C/C++", "violin"],
+    ):
+        assert run("tag", model, *words).err == ""
+
+
+def test_what_is_not_text_is_refused(run: Run, model: Path, tmp_path: Path) -> None:
+    files = {"a.pdf": b"%PDF-1.7 violin", "b.docx": b"PK\x03\x04 violin", "c": b"violin\0\0"}
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+        code, out, err = run("tag", model, tmp_path / name, "-q")
+        assert (code, out) == (2, "")
+        assert "is not text but a" in err
+    (tmp_path / "d.txt").write_text("violin")
+    (tmp_path / "e.txt").write_text("rain snow", encoding="utf-16")
+    code, out, err = run("tag", model, tmp_path, "-k", "1", "--json")
+    assert [json.loads(line)["tags"][0]["label"] for line in out.splitlines()] == ["music", "weather"]
+    assert "3 that are not text left out" in err
+
+
+def test_a_file_that_cannot_be_read_does_not_end_the_others(run: Run, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("violin piano")
+    (tmp_path / "b.txt").write_bytes(b"caf\xe9")
+    (tmp_path / "c.txt").write_text("rain snow")
+    code, out, err = run("tag", model, tmp_path, "-k", "1", "--json", "-q")
+    assert code == 2
+    first, second, third = [json.loads(line) for line in out.splitlines()]
+    assert (first["tags"][0]["label"], third["tags"][0]["label"]) == ("music", "weather")
+    assert (second["tags"], "0xe9" in second["reason"]) == ([], True)
+    assert err.splitlines()[0].startswith(f"{tmp_path / 'b.txt'}: expected UTF-8 text")
+    assert err.splitlines()[0].endswith("(--encoding latin-1 reads it as such, --skip-bad-rows goes on without it)")
+    assert err.splitlines()[1:] == ["1 of 3 files could not be read"]
+    assert run("tag", model, tmp_path, "-q", "--skip-bad-rows")[::2] == (0, "")
+    code, out, err = run("tag", model, tmp_path, "-k", "1", "--lines", "-q")
+    assert (code, out.count("violin piano"), out.count("rain snow")) == (2, 1, 1)
+    assert "1 of 3 files could not be read" in err
 
 
 def test_each_line_of_a_file(run: Run, model: Path, tmp_path: Path) -> None:
@@ -146,7 +194,7 @@ def test_data_that_is_not_utf8(run: Run, tmp_path: Path) -> None:
     code, _, err = run("train", data, "--to", tmp_path / "m", "-q")
     assert code == 2
     assert f"{data}, line 1: expected UTF-8 text; byte 0xe9" in err
-    assert err.endswith("(if it is Latin-1: iconv -f latin1 -t utf-8 FILE > NEW)\n")
+    assert err.endswith("(--encoding latin-1 reads it as such, --skip-bad-rows leaves such rows out)\n")
 
 
 def test_the_locale_does_not_matter(model: Path) -> None:
@@ -156,8 +204,7 @@ def test_the_locale_does_not_matter(model: Path) -> None:
 
 def test_utf16_is_recognised(run: Run, model: Path, tmp_path: Path) -> None:
     (tmp_path / "n.txt").write_text("rain snow", encoding="utf-16")
-    code, _, err = run("tag", model, tmp_path / "n.txt", "-q")
-    assert (code, "--encoding utf-16" in err) == (2, True)
+    assert run("tag", model, tmp_path / "n.txt", "-q", "-k", "1").out.split()[1] == "weather"
     assert run("tag", model, tmp_path / "n.txt", "--encoding", "utf-16", "-k", "1").out.split()[1] == "weather"
     code, _, err = run("tag", model, tmp_path / "n.txt", "--encoding", "klingon", "-q")
     assert (code, "encoding must be the name" in err) == (2, True)

@@ -33,7 +33,8 @@ def data():
     return sp.csr_array(X.astype(np.float32)), sp.csr_array(Y)
 
 
-@pytest.fixture(scope="module", params=[*xt.presets(), "xr-linear,parabel++"])
+# `names` reads texts, which these rows have not: tests/unit/names holds it to the same.
+@pytest.fixture(scope="module", params=[*(p for p in xt.presets() if p != "names"), "xr-linear,parabel++"])
 def name(request):
     return request.param
 
@@ -170,7 +171,7 @@ def test_what_it_can_do_is_said_by_protocols(model):
     assert isinstance(model, Estimates)
     assert can_score(model) == isinstance(model, Scores)
     assert (why_no_explanation(model) is None) == isinstance(model, Explains)
-    assert isinstance(model, Resumes) == (not isinstance(model, xt.SoftmaxTree))
+    assert isinstance(model, Resumes) == (not isinstance(model, (xt.Neighbors, xt.SoftmaxTree)))
 
 
 def test_scores_of_given_labels_are_those_of_predict(model, data):

@@ -40,8 +40,10 @@ def text_of(page: str) -> str:
 DOCS = ROOT / "docs"
 PAGES = (
     "README.md", "docs/index.md", "docs/start.md", "docs/python.md", "docs/command-line.md", "docs/choosing.md",
-    "docs/data-formats.md", "docs/texts.md", "docs/scikit-learn.md", "docs/troubleshooting.md",
-    "docs/glossary.md",
+    "docs/data-formats.md", "docs/scale.md", "docs/texts.md", "docs/witnesses.md", "docs/living.md",
+    "docs/neighbors.md",
+    "docs/names.md", "docs/scikit-learn.md", "docs/extending.md",
+    "docs/troubleshooting.md", "docs/limits.md", "docs/glossary.md",
 )  # fmt: skip
 # Made when the site is built, from the declarations in the code; they need not be there when tests run.
 GENERATED = {f"docs/{name}" for name in re.findall(r": ((?:reference|project)/[\w-]+\.md)", text_of("mkdocs.yml"))}
@@ -124,6 +126,7 @@ def test_snippets_run(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("xtrellis.store.registry._registered", {})  # classes that a page registers stay with the page
     runner = Runner(page, capsys)
     for block in blocks(page):
         runner.run(block)
@@ -189,7 +192,10 @@ def test_table_of_what_models_can_do_agrees() -> None:
     columns = [cell.strip(" `") for cell in header[1].split("|")]
     models = {
         name: getattr(xt, name)()
-        for name in ("LinearTree", "SoftmaxTree", "Glas", "Elias", "EncoderOvA", "XTransformer", "Reranked", "Ensemble")
+        for name in (
+            *("LinearTree", "SoftmaxTree", "Neighbors", "NameMatcher", "Glas", "Elias", "EncoderOvA"),
+            *("XTransformer", "Reranked", "Ensemble"),
+        )
     }
     able = {
         "score": lambda m: isinstance(m, Scores),
@@ -221,7 +227,13 @@ def test_every_metric_and_error_is_explained() -> None:
 def test_every_command_and_option_is_described() -> None:
     page = text_of("docs/command-line.md")
     group = typer.main.get_command(app)
-    for name, command in group.commands.items():  # type: ignore[attr-defined]
+    found = [
+        (f"{name} {inner}".strip(), below)
+        for name, command in group.commands.items()  # type: ignore[attr-defined]
+        for inner, below in (getattr(command, "commands", None) or {"": command}).items()
+    ]
+    page = re.sub(r"\s+", " ", page)
+    for name, command in found:
         assert f"xtrellis {name}" in page
         for parameter in command.params:
             for option in (*parameter.opts, *parameter.secondary_opts) if parameter.param_type_name == "option" else ():

@@ -24,7 +24,11 @@ from _site.describe import brief  # noqa: E402
 
 PUBLIC = [name for name in xt.__all__ if name != "__version__"]
 CONFIGURED = [name for name in PUBLIC if getattr(getattr(xt, name), "_params", None)]
-COMMANDS = typer.main.get_command(app).commands
+COMMANDS = {
+    f"{name} {inner}".strip(): below
+    for name, command in typer.main.get_command(app).commands.items()
+    for inner, below in (getattr(command, "commands", None) or {"": command}).items()
+}
 
 
 @pytest.fixture(scope="module")

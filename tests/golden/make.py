@@ -50,6 +50,40 @@ def _tagger(model: xt.Model) -> xt.Tagger:
     return xt.Tagger(xt.Vectorizer(ngrams=2, char_ngrams="3-4", threads=1), model).fit(TEXTS * 4, LABELS * 4)
 
 
+def _names() -> xt.Tagger:
+    """With rows whose names are wrong, so that there is something to learn."""
+    labels = LABELS * 30 + (LABELS[1:] + LABELS[:1]) * 10
+    return xt.Tagger(xt.Vectorizer(threads=1), xt.NameMatcher(seed=1, threads=1)).fit(TEXTS * 40, labels)
+
+
+def _witnesses() -> xt.Tagger:
+    """Probabilities are learned twice: by the blend of the model, and by the tagger."""
+    labels = LABELS * 30 + (LABELS[1:] + LABELS[:1]) * 10
+    models = [_tree(), xt.Neighbors(threads=1), xt.NameMatcher(seed=1, threads=1)]
+    model = xt.Ensemble(models=models, combine="learned", candidates=4, score_missing=False, seed=1, threads=1)
+    tagger = xt.Tagger(xt.Vectorizer(threads=1), model).fit(TEXTS * 40, labels)
+    names = sorted({name for row in labels for name in row})
+    Y = np.array([[name in row for name in names] for row in LABELS * 20], np.float32)
+    return tagger.calibrate(xt.Dataset(None, Y, texts=TEXTS * 20, label_names=names))
+
+
+def _vocabulary() -> xt.Tagger:
+    """Labels by their ids, below what is broader, in two languages."""
+    names = sorted({name for row in LABELS for name in row})
+    labels = [xt.Label(f"id{i}", {"en": name, "xx": name[::-1]}, broader=("top",)) for i, name in enumerate(names)]
+    vocabulary = xt.Vocabulary([xt.Label("top", {"en": "everything"}), *labels])
+    tree = _tree(index=xt.GivenTree())
+    made = xt.Tagger(xt.Vectorizer(threads=1), tree, vocabulary=vocabulary, language="xx")
+    return made.fit(TEXTS * 4, LABELS * 4)
+
+
+def _living() -> xt.Tagger:
+    """Has learned on, and its labels have changed since: one in the arrays, one in the journal alone."""
+    tagger = xt.Tagger(xt.Vectorizer(threads=1), _tree(), keep_rows=True).fit(TEXTS * 4, LABELS * 4)
+    tagger.update(["salt the ice", "ice in the oven"], [["salt"], ["oven"]])
+    return tagger.merge("baking", into="bread").retire("dessert").rename({"pasta": "noodles"}).forget([3])
+
+
 def _encoder() -> xt.BagEncoder:
     return xt.BagEncoder(dim=6)
 
@@ -57,6 +91,7 @@ def _encoder() -> xt.BagEncoder:
 NEURAL: dict[str, Any] = {"seed": 1, "threads": 1, "device": "cpu"}
 MAKE: dict[str, Callable[[], Any]] = {
     "tagger": lambda: _tagger(_tree()),
+    "vocabulary": _vocabulary,
     "linear-float16": lambda: _tree().fit(data()),
     "linear-float32": lambda: _tree(storage="float32", transform="sigmoid").fit(data()),
     "linear-int8": lambda: _tree(storage="int8", n_trees=2).fit(data()),
@@ -66,6 +101,10 @@ MAKE: dict[str, Callable[[], Any]] = {
     "linear-given": lambda: _tree(index=xt.GivenTree(parents=[9, 9, 9, 10, 10, 10, 11, 11, 11, -1, -1, -1])).fit(
         data()
     ),
+    "names": _names,
+    "neighbors": lambda: xt.Neighbors(threads=1).fit(data()),
+    "witnesses": _witnesses,
+    "living": _living,
     "softmax": lambda: xt.SoftmaxTree(dim=4, epochs=2, seed=1, threads=1).fit(data()),
     "glas": lambda: xt.Glas(dim=5, epochs=2, **NEURAL).fit(data()),
     "glas-codes": lambda: xt.Glas(dim=5, epochs=1, search="ann", hidden="linear", **NEURAL).fit(data()),

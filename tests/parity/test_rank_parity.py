@@ -8,9 +8,11 @@ import scipy.sparse as sp
 from sklearn.tree import DecisionTreeClassifier
 
 from xtrellis._native import linear as native
+from xtrellis._native import rank
+from xtrellis.arrays import is_right
 from xtrellis.arrays.inputs import as_features, as_labels
 from xtrellis.arrays.topk import TopK
-from xtrellis.rank.calibration import Calibration, is_right
+from xtrellis.rank.calibration import Calibration
 from xtrellis.rank.candidates import best
 from xtrellis.rank.classifiers import Classifiers
 from xtrellis.rank.ranker import Ranker, pairs_by_label
@@ -136,3 +138,68 @@ def test_the_best_are_those_of_a_sort(world):
     got = best(candidates.labels, scores, 3, candidates.n_labels, threads=2)
     np.testing.assert_array_equal(got.labels, expected.labels)
     np.testing.assert_array_equal(got.scores, expected.scores)
+
+
+def blend_arguments(rng, depth, n, widths, n_labels, k):
+    """Answers of some models, and trees that weigh them."""
+    n_trees, members = 40, len(widths)
+    labels = [np.argsort(rng.random((n, n_labels)), axis=1)[:, :w].astype(np.int32) for w in widths]
+    for one in labels:
+        one[np.arange(one.shape[1]) >= rng.integers(0, one.shape[1] + 1, n)[:, None]] = -1
+    scores = [-np.sort(-rng.random(one.shape).astype(np.float32), axis=1) for one in labels]
+    labels, scores = np.ascontiguousarray(np.hstack(labels)), np.ascontiguousarray(np.hstack(scores))
+    feature = rng.integers(0, 4 * members + 1, (n_trees, depth)).astype(np.int32)
+    threshold = rng.choice(scores.ravel(), (n_trees, depth)).astype(np.float32)
+    threshold[feature % 4 == 1] = rng.integers(1, max(widths), (feature % 4 == 1).sum())
+    value = rng.normal(size=(n_trees, 2**depth)).astype(np.float32)
+    frequency = rng.integers(0, 9, n_labels).astype(np.float32)
+    begins = np.cumsum([0, *widths]).astype(np.int64)
+    return labels, scores, begins, feature, threshold, value, -1.5, frequency, min(widths), -1e30, 0.01
+
+
+@pytest.mark.parametrize("some", [False, True])
+@pytest.mark.parametrize("depth", [1, 3, 4, 5, 6])
+@pytest.mark.parametrize("widths", [(7,), (90, 100, 3), (100, 100, 100, 100)])
+def test_a_blend_is_the_same_by_every_instruction_set_and_by_numpy(depth, widths, some):
+    rng = np.random.default_rng(depth)
+    n, n_labels, k = 20, 150, 40
+    given = blend_arguments(rng, depth, n, widths, n_labels, k)
+    labels, scores, begins, feature, threshold, value, base, frequency, wide, unknown, tie = given
+    allowed = (rng.random(n_labels) < 0.6).astype(np.uint8) if some else np.zeros(0, np.uint8)
+    answers = []
+    for variant in range(rank.variants()):
+        out = np.empty((n, k), np.int32), np.empty((n, k), np.float32)
+        rank.blend(*given, allowed, 0, n, *out, variant=variant)
+        answers.append(out)
+    for row in range(n):
+        pool = np.unique(labels[row][labels[row] >= 0])
+        pool = pool[allowed[pool] == 1] if some else pool
+        inputs = np.zeros((len(pool), 4 * len(widths) + 1), np.float32)
+        more = np.zeros(len(pool))
+        for m, width in enumerate(widths):
+            mine, said = labels[row, begins[m] : begins[m] + width], scores[row, begins[m] : begins[m] + width]
+            best = said[0] if mine[0] >= 0 else np.float32(0)
+            for i, label in enumerate(pool):
+                at = np.flatnonzero(mine == label)
+                score = said[at[0]] if len(at) else np.float32(unknown)
+                rank_ = min(at[0], wide) + 1 if len(at) else wide + 1
+                inputs[i, 4 * m : 4 * m + 4] = score, rank_, score / best if best > 0 else score - best, best
+            more += np.clip(inputs[:, 4 * m + 2], 0, 1).astype(np.float64)
+        inputs[:, -1] = frequency[pool]
+        leaf = np.zeros((len(pool), len(feature)), np.int64)
+        for level in range(depth):
+            leaf = 2 * leaf + (inputs[:, feature[:, level]] > threshold[:, level])
+        odds = np.full(len(pool), base)
+        for tree in range(len(feature)):
+            odds += value[tree, leaf[:, tree]]
+        for variant in range(rank.variants()):
+            got = np.empty(len(pool), np.float32)
+            rank.log_odds(feature, threshold, value, base, inputs, 0, len(pool), got, variant=variant)
+            np.testing.assert_array_equal(got, odds.astype(np.float32))
+        final = (odds.astype(np.float32) + tie * more).astype(np.float32)
+        order = np.lexsort((pool, -final))[:k]
+        for found, probability in answers:
+            np.testing.assert_array_equal(found[row, : len(order)], pool[order])
+            assert (found[row, len(order) :] == -1).all()
+            expected = 1 / (1 + np.exp(-final[order].astype(np.float64)))
+            np.testing.assert_allclose(probability[row, : len(order)], expected, rtol=1e-6)

@@ -67,6 +67,37 @@ def test_the_shortlist_is_the_best_of_all_paths(k):
         assert found.labels[row][: len(own)].tolist() == own
 
 
+@pytest.mark.parametrize("k", [1, 5, 12, 30])
+def test_by_sums_all_paths_count(k):
+    """Who is kept is another question than what they score."""
+    rng = np.random.default_rng(k)
+    ids, edges = index(seed=k)
+    clusters = np.stack([rng.permutation(6)[:4] for _ in range(25)]).astype(np.int32)
+    clusters[rng.random(clusters.shape) < 0.2] = -1
+    logs, shares = -rng.random(clusters.shape).astype(np.float32), rng.random(clusters.shape).astype(np.float32)
+    wanted = [np.sort(rng.permutation(30)[: rng.integers(0, 4)]) for _ in range(25)]
+    offsets = np.cumsum([0, *map(len, wanted)]).astype(np.int64)
+    scores = np.exp(edges)
+    found = find(
+        clusters, logs, ids, edges, k, n_labels=30, wanted=(offsets, np.concatenate(wanted).astype(np.int32)),
+        sums=(shares, scores),
+    )  # fmt: skip
+    for row in range(25):
+        best = plain_shortlist(clusters[row], logs[row], ids, edges, 30, set())
+        worth = dict.fromkeys(best, np.float32(0))
+        for cluster, share in zip(clusters[row], shares[row], strict=True):
+            for label, score in zip(ids[cluster], scores[cluster], strict=True) if cluster >= 0 else ():
+                if label >= 0:
+                    worth[int(label)] += share * score
+        own = [label for label in wanted[row].tolist() if label in best][:k]
+        others = sorted(set(best) - set(own), key=lambda label: (-worth[label], label))[: k - len(own)]
+        there = found.labels[row] >= 0
+        assert found.labels[row][: len(own)].tolist() == own
+        assert set(found.labels[row][there].tolist()) == {*own, *others}
+        for label, score in zip(found.labels[row][there].tolist(), found.log_scores[row][there], strict=True):
+            assert score == best[label]
+
+
 def test_products_and_their_gradients():
     a, W, ids = world(dim=37)
     safe = np.where(ids < 0, 0, ids)

@@ -62,7 +62,7 @@ def test_every_dtype(dtype):
 def test_numbers_of_the_other_byte_order(dtype):
     dense = np.array([[0, 1, 3], [2, 0, 0]]).astype(dtype)
     right(as_features(dense), dense)
-    right(as_labels(dense), dense != 0)
+    right(as_labels((dense != 0).astype(dtype)), dense != 0)
     for kind in ("csr", "csc", "coo", "dia", "bsr"):
         matrix = sp.coo_array(dense.astype(np.int64)).asformat(kind)
         matrix.data = matrix.data.astype(dtype)

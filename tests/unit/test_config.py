@@ -75,8 +75,8 @@ def test_defaults_and_keywords():
         ({"loss": 3}, "loss must be one of 'hinge', 'logistic'; got 3"),
         ({"balanced": 1}, "balanced must be True or False; got 1"),
         ({"note": 3}, "note must be a string or None; got 3"),
-        ({"index": None}, "index must be a Index; got None"),
-        ({"index": Tree}, "index must be a Index; got <class"),
+        ({"index": None}, "index must be an Index; got None"),
+        ({"index": Tree}, "index must be an Index; got <class"),
         ({"index__arity": 3}, "Model has no parameter 'index__arity'"),
     ],
 )
@@ -197,9 +197,9 @@ def test_set_from_text_builds_parts_by_name():
         ("cost", "nan", "cost must be"),
         ("cost", "much", "cost must be"),
         ("balanced", "maybe", "balanced must be True or False; got 'maybe'"),
-        ("index", "Tre", "index must be a Index; got 'Tre'; did you mean 'Tree'"),
-        ("index", "Index", "index must be a Index; got 'Index'"),  # abstract
-        ("index", "none", "index must be a Index"),
+        ("index", "Tre", "index must be an Index; got 'Tre'; did you mean 'Tree'"),
+        ("index", "Index", "index must be an Index; got 'Index'"),  # abstract
+        ("index", "none", "index must be an Index"),
         ("index.arty", "3", "did you mean 'arity'"),
         ("beam.x", "3", "Model.beam is 10 and has no parameter 'x'"),
     ],

@@ -10,6 +10,7 @@ from sklearn.preprocessing import MultiLabelBinarizer
 
 import xtrellis as xt
 from xtrellis.arrays import as_features, as_labels
+from xtrellis.core import InputError
 
 IDS = [[3, 17], [5], [], [17, 0, 5]]
 
@@ -95,3 +96,33 @@ def test_tables():
 def test_the_rest_is_refused_with_the_cure(given, message):
     with pytest.raises(xt.InputError, match=message):
         as_labels(given)
+
+
+def test_a_missing_list_is_an_empty_one():
+    for missing in (None, float("nan"), np.nan):
+        for given in ([[3], missing, [1, 3]], pd.Series([[3], missing, [1, 3]], dtype=object)):
+            np.testing.assert_array_equal(as_labels(given).toarray(), expected([[3], [], [1, 3]], 4))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        np.array([[3, 17], [5, 8]]),
+        pd.DataFrame([[3, 17], [5, 8]]),
+        [[3.0, 17.0], [5.0, 8.0]],
+        np.array([[1.0, 0], [0, 2]]),
+    ],
+)
+def test_ids_in_a_table_are_not_taken_for_0_and_1(given):
+    with pytest.raises(
+        InputError, match=r"^Y must hold 0 and 1, a column for each label; row \d, column \d is [23]; ids go"
+    ):
+        xt.LinearTree().fit(np.eye(2, dtype=np.float32), given)
+    np.testing.assert_array_equal(as_labels(np.asarray(given) > 0).toarray(), np.asarray(given) > 0)  # the cure
+    counts = sp.csr_array(np.asarray(given))
+    np.testing.assert_array_equal(as_labels(counts).toarray(), counts.toarray() > 0)  # as somebody counted them
+
+
+def test_lists_of_floats_are_told_in_words():
+    with pytest.raises(InputError, match=r"^Y must have lists of ids, or be a matrix; got 3\.0 in one of its lists$"):
+        as_labels([[3.0, 17.0], [5.0]])

@@ -67,6 +67,6 @@ def test_mistakes(tagger: xt.Tagger) -> None:
 
 
 def test_a_model_that_cannot_says_so() -> None:
-    tagger = xt.Tagger(xt.Vectorizer(), xt.preset("xr-linear,parabel", threads=1)).fit(TEXTS, LABELS)
-    with pytest.raises(xt.InputError, match="Ensemble cannot restrict its answers"):
+    tagger = xt.Tagger(xt.Vectorizer(), xt.preset("xr-linear++", threads=1)).fit(TEXTS, LABELS)
+    with pytest.raises(xt.InputError, match="Reranked cannot restrict its answers"):
         tagger.tag("red", labels=["sky"])

@@ -145,7 +145,7 @@ def test_predict_gives_ids(tagger: Tagger) -> None:
         (["x", "y"], [["a"]], "got 2 texts and 1 lists"),
         (["x"], ["apple"], r"labels\[0\] must be a list of names; got 'apple', did you mean \['apple'\]"),
         (["x"], [[3]], r"labels\[0\] must hold names; got int 3"),
-        (["x"], [None], r"labels\[0\] must be a list"),
+        (["x"], [5], r"labels\[0\] must be a list"),
         (["x"], "a", "one list of names for each text; got str"),
         (["x"], 5, "got int"),
     ],

@@ -164,7 +164,9 @@ def test_an_estimate_is_the_models_of_the_same_matrices() -> None:
     data = tagger.prepare(TEXTS, LABELS)
     expected = small().estimate(xt.Vectorizer().fit_transform(TEXTS), dataset().Y)
     assert isinstance(expected, LinearEstimate)
-    assert tagger.estimate(data) == tagger.estimate(TEXTS, LABELS) == tagger.estimate(dataset()) == expected
+    named = expected.with_parts(data.bytes_beside_model)  # on disk: names of labels, and the words
+    assert named.model_bytes > expected.model_bytes
+    assert tagger.estimate(data) == tagger.estimate(TEXTS, LABELS) == tagger.estimate(dataset()) == named
     assert (expected.rows, expected.labels, expected.features) == (150, 10, data.n_features)
     assert not tagger.fitted
     with pytest.raises(xt.ParameterError, match="memory_limit is 10 kB"):

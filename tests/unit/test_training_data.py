@@ -134,7 +134,7 @@ def test_what_is_the_same_has_the_same_hash() -> None:
     first = made().fingerprint
     assert set(first) == {"X", "Y", "texts", "label names", "label features"}
     other = made(
-        X=sp.csc_array(X.astype(np.float64)), Y=(Y * 2).astype(int), texts=tuple(TEXTS),
+        X=sp.csc_array(X.astype(np.float64)), Y=sp.csr_array((Y * 2).astype(int)), texts=tuple(TEXTS),
         label_names=StringTable.of(NAMES), label_features=sp.coo_array(F),
     )  # fmt: skip
     assert other.fingerprint == first

@@ -38,3 +38,5 @@ def covered_pairs(
     y_offsets: Int64, y_ids: Int32, m_offsets: Int64, m_ids: Int32, clusters: int, member_offsets: Int64,
     members: Int32, first: int, last: int,
 ) -> int: ...
+def spill_to(folder: str, bytes: int) -> None: ...  # larger arrays go to files there; 0: none do
+def drop_spilled() -> None: ...  # their pages, until somebody looks at them

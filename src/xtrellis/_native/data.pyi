@@ -7,3 +7,7 @@ def format_rows(
     label_offsets: Int64, labels: Int32, label_values: Float32, offsets: Int64, features: Int32, values: Float32,
     labelled: bool, base: int, begin: int, end: int,
 ) -> bytes: ...
+def format_answers(
+    shape: int, labels: Int32, scores: Float32, names: UInt8, name_offsets: Int64, before: UInt8, before_offsets: Int64,
+    after: UInt8, after_offsets: Int64,
+) -> bytes: ...

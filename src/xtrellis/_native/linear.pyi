@@ -18,3 +18,5 @@ def train_each(
     *, first: int, last: int, bias: float, loss: int, cost_positive: float, cost_negative: float, tolerance: float,
     epochs: int, threshold: float, max_weights: int, key: int,
 ) -> tuple[Int64, Int32, Float32, Float32]: ...
+def spill_to(folder: str, bytes: int) -> None: ...  # larger arrays go to files there; 0: none do
+def drop_spilled() -> None: ...  # their pages, until somebody looks at them

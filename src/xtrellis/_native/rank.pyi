@@ -1,6 +1,6 @@
 """Scoring, calibrating and ordering given candidates."""
 
-from ..arrays import Array, Float32, Int32, Int64
+from ..arrays import Array, Float32, Float64, Int32, Int64, UInt8
 
 def margins(
     offsets: Int64, features: Int32, weights: Float32, biases: Float32, x_offsets: Int64, x_ids: Int32,
@@ -11,3 +11,17 @@ def calibrate(
     q: Float32, labels: Int32, frequency: Float32, out: Float32,
 ) -> None: ...
 def best(labels: Int32, scores: Float32, first: int, last: int, out_labels: Int32, out_scores: Float32) -> None: ...
+def gather_sums(
+    bins: Array, nodes: Array, gradients: Float32, curvatures: Float32, places: Int32, n_nodes: int, n_bins: int,
+    first: int, last: int, out: Float64,
+) -> None: ...
+def log_odds(
+    feature: Int32, threshold: Float32, value: Float32, base: float, inputs: Float32, first: int, last: int,
+    out: Float32, variant: int = ...,
+) -> None: ...
+def blend(
+    labels: Int32, scores: Float32, begins: Int64, feature: Int32, threshold: Float32, value: Float32, base: float,
+    frequency: Float32, wide: int, unknown: float, tie: float, allowed: UInt8, first: int, last: int,
+    out_labels: Int32, out_scores: Float32, variant: int = ...,
+) -> None: ...
+def variants() -> int: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -12,7 +13,7 @@ import scipy.sparse as sp
 from .._native import arrays as native
 from ..core import InputError, size_text
 from .limits import unfolds_too_far
-from .types import Csr, Float32, Int32, Int64
+from .types import Array, Csr, Float32, Int32, Int64
 
 MAX_ID = 2**31 - 1  # label and feature ids fit int32 (-1 pads predictions); offsets are int64
 
@@ -100,12 +101,42 @@ def at_unit_length(rows: Rows) -> Rows:
     return Rows(unit_values(rows), rows.indices, rows.indptr, rows.shape)
 
 
-def unit_values(matrix: Csr | Rows) -> Float32:
-    """The values of a matrix whose rows have length 1: its own, if they had."""
-    values = np.empty(len(matrix.data), np.float32)
+def unit_values(matrix: Csr | Rows, into: Float32 | None = None) -> Float32:
+    """The values of a matrix whose rows have length 1: its own, if they had; else they may go `into` an array."""
+    values = np.empty(len(matrix.data), np.float32) if into is None else into
     return values if native.unit(matrix.indptr, matrix.data, values) else matrix.data
 
 
 def n_bytes_of(*matrices: Csr | None) -> int:
     """Bytes of some sparse matrices."""
     return sum(int(m.indptr.nbytes + m.indices.nbytes + m.data.nbytes) for m in matrices if m is not None)
+
+
+def is_on_disk(array: Array | None) -> bool:
+    """True if the array's memory is that of a file."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return isinstance(base, mmap.mmap) or (isinstance(base, memoryview) and isinstance(base.obj, mmap.mmap))
+
+
+def known_good(plain: Csr, *, labels: bool = False) -> Csr:
+    """A matrix for users' hands that `as_features` (of ones: and `as_labels`) take without a look: `plain` was checked,
+    and lies where nobody can write to it."""
+    out = for_scipy(plain) if plain.indptr[-1] <= MAX_ID else assemble(*parts_in_order(plain), plain.shape)
+    out._checked, out._of_ones = plain, labels
+    return out
+
+
+def parts_in_order(matrix: Csr) -> tuple[Array, Array, Array]:
+    """Values, columns, offsets."""
+    return matrix.data, matrix.indices, matrix.indptr
+
+
+def checked(matrix: Any, *, labels: bool = False) -> Csr | None:
+    """What `known_good` was made of, if its arrays are still the same."""
+    plain: Any = getattr(matrix, "_checked", None)
+    if plain is None or (labels and not matrix._of_ones):
+        return None
+    same = plain.data is matrix.data and plain.indices is matrix.indices and len(plain.indptr) == len(matrix.indptr)
+    return plain if same and plain.shape == matrix.shape else None

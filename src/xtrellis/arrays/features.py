@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
-from ..core import InputError, flag, shown
+from ..core import InputError, clear_calls, flag, shown
 from .csr import MAX_ID, for_scipy, unit_rows
 from .inputs import as_features
 from .numbers import as_numbers
 from .types import Csr
 
 
+@clear_calls
 def concatenate_features(*blocks: Any, unit: bool = True, weights: Sequence[float] | None = None) -> Csr:
     """n×d matrices, sparse or dense, as one sparse n×(d₁+d₂+…): [bow/‖bow‖, φ/‖φ‖] of ELIAS (eq. 16) for two.
 

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 
 from .._native import arrays as native
 from ..core import InputError
-from .csr import MAX_ID, Rows, assemble, at_unit_length, unit_rows
-from .label_lists import as_matrix
+from .csr import MAX_ID, Rows, assemble, at_unit_length, checked, unit_rows
+from .label_lists import IDS, as_matrix
 from .strings import StringTable
 from .structure import CsrParts, csr_parts, native_numbers
 from .types import Csr
@@ -26,9 +26,12 @@ def as_features(X: Any, *, n_features: int | None = None, name: str = "X", large
 
     What goes into a model is not larger than `largest=LARGEST_FEATURE`; data sets may hold any float32.
     """
-    out = _as_csr(X, name)
+    known = checked(X)
+    out = _as_csr(X, name) if known is None else known
     if n_features is not None and out.shape[1] != n_features:
         raise InputError(f"{name} has {out.shape[1]} features; the model was trained with {n_features}")
+    if known is not None and largest is None:
+        return known
     _refuse(out, ~np.isfinite(out.data), name, "must be finite in float32")
     if largest is not None:
         wrong = (out.data > largest) | (out.data < -largest)
@@ -80,13 +83,21 @@ def as_labels(
 ) -> Csr:
     """Labels as csr float32 of ones: of a sparse or dense 0/1 matrix (explicit zeros are not labels), or of lists of
     ids; of lists of names, if `names` says what numbers they have."""
-    out = _as_csr(as_matrix(Y, name, n_labels if names is None else len(names), names), name)
+    known = checked(Y, labels=True)
+    matrix = None if known is not None else as_matrix(Y, name, n_labels if names is None else len(names), names)
+    out = _as_csr(matrix, name) if known is None else known
     if n_rows is not None and out.shape[0] != n_rows:
         raise InputError(f"{name} has {out.shape[0]} rows; X has {n_rows}")
     if n_labels is not None and out.shape[1] != n_labels:
         raise InputError(f"{name} has {out.shape[1]} labels; expected {n_labels}")
+    if known is not None:
+        return known
     # -1 for "not a label" is somebody's custom and NaN for "unknown" somebody else's: neither may count as a label.
     _refuse(out, ~((out.data >= 0) & np.isfinite(out.data)), name, "must be 0, or positive where a row has the label")
+    if not sp.issparse(matrix) and (out.data == np.floor(out.data)).all():
+        # Ids in a table would be taken for labels that nobody meant. Fractions are no ids, and who counts labels in a
+        # sparse matrix knows what columns are.
+        _refuse(out, out.data > 1, name, "must hold 0 and 1, a column for each label", f"; {IDS.format(name=name)}")
     present = out.data != 0
     if not present.all():
         before = np.concatenate([[0], np.cumsum(present)])
@@ -109,22 +120,40 @@ def _as_csr(matrix: Any, name: str) -> Csr:
         try:
             matrix = np.asarray(matrix, np.float64)
         except (TypeError, ValueError, OverflowError) as error:
-            raise InputError(f"{name} must be a matrix of numbers; got a list that is not one ({error})") from None
+            cure = _cure(matrix, name)
+            told = f"a list{cure}" if cure else f"a list that is not one ({error})"
+            raise InputError(f"{name} must be a matrix of numbers; got {told}") from None
     if hasattr(matrix, "columns") and hasattr(matrix, "to_numpy"):
         matrix = _from_table(matrix, name)
     if sp.issparse(matrix):
         if len(matrix.shape) != 2:
-            raise InputError(f"{name} must have two dimensions; got shape {matrix.shape}")
+            raise InputError(f"{name} must have two dimensions; got shape {matrix.shape}{_cure(matrix, name)}")
         return _canonical(csr_parts(matrix, name))
     if not isinstance(matrix, np.ndarray) or isinstance(matrix, np.ma.MaskedArray):
-        raise InputError(f"{name} must be a scipy sparse matrix or a NumPy array; got {type(matrix).__name__}")
+        kind = type(matrix).__name__
+        raise InputError(f"{name} must be a scipy sparse matrix or a NumPy array; got {kind}{_cure(matrix, name)}")
     if matrix.ndim != 2:
-        raise InputError(f"{name} must have two dimensions; got shape {matrix.shape}")
+        raise InputError(f"{name} must have two dimensions; got shape {matrix.shape}{_cure(matrix, name)}")
     if matrix.dtype.kind not in "fiub":
         raise InputError(f"{name} must hold real numbers; got dtype {matrix.dtype}")
     if max(matrix.shape) > MAX_ID:
         raise InputError(f"{name} must have at most {MAX_ID} rows and columns; got shape {matrix.shape}")
     return _canonical(_from_dense(native_numbers(np.asarray(matrix))))  # np.matrix never drops a dimension
+
+
+def _cure(given: Any, name: str) -> str:
+    """What to do about something that is no matrix, if that can be told."""
+    shape = getattr(given, "shape", None)
+    of_one = shape is not None and len(shape) == 1
+    if not sp.issparse(given) and (of_one or isinstance(given, (list, tuple))) and len(given):
+        first = given.iloc[0] if hasattr(given, "iloc") else given[0]
+        if isinstance(first, str):
+            return f" of texts: xt.Vectorizer().fit_transform({name}) makes features of them, an xt.Tagger reads them"
+    if of_one:
+        return f": one row is {name}.reshape(1, -1)"
+    if hasattr(given, "numpy"):  # of torch and the like
+        return f": {name}.numpy() is one"
+    return f": its {name} is one" if name == "X" and hasattr(given, "X") else ""
 
 
 def _from_table(frame: Any, name: str) -> Any:
@@ -148,11 +177,11 @@ def _from_dense(matrix: Any) -> CsrParts:
     return CsrParts(matrix[there], columns[there], indptr, (n, width))
 
 
-def _refuse(matrix: Csr, wrong: Any, name: str, requirement: str) -> None:
+def _refuse(matrix: Csr, wrong: Any, name: str, requirement: str, cure: str = "") -> None:
     if wrong.any():
         bad = int(np.flatnonzero(wrong)[0])
         row = int(np.searchsorted(matrix.indptr, bad, side="right")) - 1
-        raise InputError(f"{name} {requirement}; row {row}, column {matrix.indices[bad]} is {matrix.data[bad]}")
+        raise InputError(f"{name} {requirement}; row {row}, column {matrix.indices[bad]} is {matrix.data[bad]:g}{cure}")
 
 
 def _canonical(matrix: CsrParts) -> Csr:

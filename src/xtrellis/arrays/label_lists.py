@@ -17,6 +17,7 @@ from .csr import MAX_ID, assemble
 from .strings import StringTable
 from .types import Array, Csr, Int64
 
+IDS = "ids go into lists of int, [[3, 17], [5]]; for all that is above 0, pass np.asarray({name}) > 0"
 _ROWS = (list, tuple, set, frozenset, np.ndarray)
 
 
@@ -34,6 +35,8 @@ def as_matrix(Y: Any, name: str, n_labels: int | None, names: StringTable | None
         else:
             return Y
     rows = [row.tolist() if hasattr(row, "tolist") else row for row in Y]
+    if any(isinstance(row, _ROWS) for row in rows):  # beside lists, None or pandas' NaN is a list without labels
+        rows = [[] if row is None or (isinstance(row, float) and row != row) else row for row in rows]
     if not rows or not all(isinstance(row, _ROWS) for row in rows):
         if rows and not any(isinstance(row, _ROWS) for row in rows):
             raise InputError(_one_each(name, rows))
@@ -46,6 +49,10 @@ def as_matrix(Y: Any, name: str, n_labels: int | None, names: StringTable | None
     except (ValueError, OverflowError):  # lists within lists
         return Y
     lengths = np.fromiter(map(len, lists), np.int64, len(lists))
+    if flat.dtype.kind == "f" and not (lengths == lengths[0]).all():
+        raise InputError(
+            f"{name} must have lists of ids, or be a matrix; got {shown(flat[0].item())} in one of its lists"
+        )
     if flat.dtype.kind not in "iu":
         return Y  # a matrix of floats or booleans, or nothing that is known: told where matrices are read
     width = int(lengths[0])

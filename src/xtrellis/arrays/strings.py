@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -49,6 +49,17 @@ class StringTable(Sequence[str]):
             raise StoreError(f"{name}.offsets must rise from 0 to {len(text)}")
         return cls(text, offsets)
 
+    def and_these(self, strings: Iterable[str]) -> StringTable:
+        """A longer table, made without reading this one."""
+        more = StringTable.of(strings)
+        if not len(more):
+            return self
+        offsets = np.concatenate([self.offsets, self.offsets[-1] + more.offsets[1:]])
+        made = StringTable(np.concatenate([self.text, more.text]), offsets)
+        if self._ids is not None:
+            made._ids = {**{string: len(self) + i for i, string in enumerate(more)}, **self._ids}
+        return made
+
     def to_arrays(self, name: str) -> dict[str, Array]:
         """`NAME.text` and `NAME.offsets` for a store."""
         return {f"{name}.text": self.text, f"{name}.offsets": self.offsets}
@@ -94,8 +105,9 @@ class StringTable(Sequence[str]):
 
 
 def is_list(things: Any) -> bool:
-    """True of what can be gone through one by one; a matrix, whose rows SciPy takes on trust, is no list."""
-    if isinstance(things, (str, bytes, bytearray)) or not isinstance(things, Iterable):
+    """True of what can be gone through one by one. A matrix, whose rows SciPy takes on trust, is no list, nor is a
+    mapping, which is more than its keys."""
+    if isinstance(things, (str, bytes, bytearray, Mapping)) or not isinstance(things, Iterable):
         return False
     return not issparse(things) and getattr(things, "ndim", 1) == 1
 
@@ -106,12 +118,19 @@ def as_texts(texts: Any, *, n_rows: int | None = None, name: str = "texts") -> S
         raise InputError(f"{name} must be a list of strings; got one {type(texts).__name__}: put it in a list")
     if not isinstance(texts, (list, tuple, StringTable)):
         if not is_list(texts):
-            raise InputError(f"{name} must be a list of strings; got {type(texts).__name__}")
+            column = f": give one column, such as {name}['text']" if hasattr(texts, "columns") else ""
+            raise InputError(f"{name} must be a list of strings; got {type(texts).__name__}{column}")
         texts = list(texts)
     if not isinstance(texts, StringTable) and not set(map(type, texts)) <= {str}:
         for i, item in enumerate(texts):
             if not isinstance(item, str):
-                raise InputError(f"{name} must be strings; {name}[{i}] is {item!r:.60} ({type(item).__name__})")
+                missing = (
+                    ": leave the row out, or give ''"
+                    if item is None or (isinstance(item, float) and item != item)
+                    else ""
+                )
+                kind = type(item).__name__
+                raise InputError(f"{name} must be strings; {name}[{i}] is {item!r:.60} ({kind}){missing}")
     if n_rows is not None and len(texts) != n_rows:
         raise InputError(f"there must be one text for each row; got {len(texts)} {name} and {n_rows} rows")
     checked: Sequence[str] = texts

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from ..core import InputError, integer
+from ..core import InputError, clear_calls, integer
 from .csr import MAX_ID, for_scipy
 from .inputs import as_features
 from .structure import csr_parts
@@ -18,6 +18,7 @@ from .types import Array, Csr, Float32, Int32
 _INT32, _FLOAT32 = np.dtype(np.int32), np.dtype(np.float32)
 
 
+@clear_calls
 @dataclass(frozen=True, eq=False)
 class TopK:
     """The best labels of each row, in the order in which a model ranks them; -1 (score 0) pads short rows.

@@ -7,8 +7,8 @@ away; 1 anything else, which is a bug or a machine out of memory. `--debug` lets
 from __future__ import annotations
 
 import os
-import re
 import sys
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NoReturn
@@ -17,16 +17,23 @@ import typer
 
 from .. import __version__
 from ..core import XtrellisError
-from . import interrupt, show
+from . import interrupt, log_of, show
 from .compare import compare
 from .demo import demo
 from .evaluate import evaluate
 from .experiment import experiment
 from .import_pecos import import_pecos
 from .inspect import inspect
+from .living.history import history
+from .living.labels import labels
+from .living.update import update
 from .predict import predict
+from .scale import convert, tune
+from .serve import serve
 from .tag import tag
 from .train import train
+from .typed import as_typed
+from .vocabulary.commands import vocabulary
 
 app = typer.Typer(
     name="xtrellis",
@@ -36,8 +43,25 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, train, predict, evaluate, compare, tag, inspect, import_pecos, experiment):
+for command in (
+    demo,
+    train,
+    predict,
+    evaluate,
+    compare,
+    tag,
+    serve,
+    update,
+    labels,
+    history,
+    inspect,
+    convert,
+    tune,
+    import_pecos,
+    experiment,
+):
     app.command()(command)
+app.add_typer(vocabulary)
 
 # click's class for a wrong command line, wherever this version of typer keeps its click
 _UsageError: type[Any] = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "UsageError")
@@ -71,9 +95,10 @@ def root(
 def run(args: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code; nothing is raised except under `--debug`."""
     debugging = Debugging()
-    show.log = None
     given = list(sys.argv[1:] if args is None else args)
-    with interrupt.watch() as watcher:
+    said = log_of(given)  # a command line that cannot be parsed has no other way to say it
+    show.log = said if said in show.LOGS else None
+    with interrupt.watch() as watcher, show.warnings_as_json():
         try:
             code = typer.main.get_command(app).main(given, prog_name="xtrellis", standalone_mode=False, obj=debugging)
             sys.stdout.flush()
@@ -84,10 +109,13 @@ def run(args: Sequence[str] | None = None) -> int:
         except BrokenPipeError:
             code = 141
         except Exception as error:
-            if debugging.debug:
+            if watcher.asked:  # the interruption of something that made another error of it
+                code = interrupt.EXIT_CODE
+            elif debugging.debug and show.log != "json":
                 raise
-            code, line = _judge(error, next((word for word in given if not word.startswith("-")), ""))
-            show.error(line)
+            else:
+                code, line = _judge(error, next((word for word in given if not word.startswith("-")), ""))
+                show.error(line, **({"traceback": traceback.format_exc()} if debugging.debug else {}))
         if code == interrupt.EXIT_CODE:  # typer's answer to KeyboardInterrupt as well, whatever signal it was
             code = watcher.exit_code
             watcher.say()
@@ -102,32 +130,6 @@ def main() -> NoReturn:
         if hasattr(stream, "reconfigure"):  # a name the terminal cannot show must not stop the program
             stream.reconfigure(errors="backslashreplace")
     sys.exit(run())
-
-
-# What the library calls by the names of its parameters, as it is typed here.
-_TYPED = (
-    (r"\b(with|give) (another )?(text_column|label_column)\b(?!=)", r"\1 \2--read \3=NAME"),
-    (r"\b(with|give) (another )?label_separator\b(?!=)", r"\1 \2--read 'label_separator=…'"),
-    (r"\bgive index_base=0 or index_base=1\b", "give --read index_base=0 or --read index_base=1"),
-    (r"\bwith part='(\w+)'", r"with --read part=\1"),
-    (r"\bgive format, one of\b", "give --format, one of"),
-)
-_NOT_UTF8 = re.compile(r"expected UTF-8 text; byte .* is not$")
-_IF_NOT_UTF8 = {  # what can be done about it, by command
-    **dict.fromkeys(("predict", "tag"), "--encoding latin-1 reads it as such, --skip-bad-rows goes on without it"),
-    "": "if it is Latin-1: iconv -f latin1 -t utf-8 FILE > NEW",
-}
-
-
-def as_typed(message: str, command: str = "") -> str:
-    """A message of the library with the options of the command line in it."""
-    for pattern, typed in _TYPED:
-        message = re.sub(pattern, typed, message)
-    if command == "predict":
-        message = message.replace("give --format, one of ", "give --format, one of lines (every line is a text), ")
-    if _NOT_UTF8.search(message):
-        message += f" ({_IF_NOT_UTF8.get(command, _IF_NOT_UTF8[''])})"
-    return message
 
 
 def _judge(error: Exception, command: str) -> tuple[int, str]:

@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import show
-from .options import Beam, DataPath, Debug, Format, Json, Log, Quiet, Read, Threads
+from .options import (
+    Beam,
+    DataEncoding,
+    DataPath,
+    Debug,
+    Delimiter,
+    Format,
+    Json,
+    LeaveOutBadRows,
+    Log,
+    Quiet,
+    Read,
+    Threads,
+)
 
 if TYPE_CHECKING:
     from ..data import Dataset
@@ -32,26 +45,38 @@ def compare(
     threads: Threads = None,
     format: Format = None,
     read: Read = None,
+    delimiter: Delimiter = None,
+    encoding: DataEncoding = None,
+    skip_bad_rows: LeaveOutBadRows = False,
     json: Json = False,
     log: Log = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Tell which of two models is better on DATA, with intervals of the differences, and where they differ."""
+    from ..tagger import unknown_labels
+    from .evaluate import require_labels
     from .files import Source, load_tagger
 
-    source = Source(format, read, threads)
+    source = Source(format, read, threads, delimiter=delimiter, encoding=encoding, skip_bad_rows=skip_bad_rows)
     first, second = load_tagger(a, threads, beam), load_tagger(b, threads, beam)
     with show.listening(quiet) as say:
-        dataset = source.read(data, "test")
+        dataset = source.read(data, "test", beside=first)
         say(show.dataset(source.name(data, "test"), dataset))
+        require_labels(dataset, data)
         found = first.compare(second, dataset, metrics, k=k, seed=seed)
+    unknown = {name: unknown_labels(it, dataset) for name, it in (("a", first), ("b", second))}
     differing = [_row(first, second, dataset, row, found, k) for row in found.rows[:rows]]
     if json:
-        show.as_json({"a": str(a), "b": str(b), "data": str(data), **found.to_dict(), "rows": differing})
+        lacking = {name: labels.to_dict() for name, labels in unknown.items()}
+        given = {"a": str(a), "b": str(b), "data": str(data)}
+        show.as_json({**given, **found.to_dict(), "rows": differing, "unknown": lacking})
         return
     show.result(f"A = {a}, B = {b}")
     show.result(found)
+    for name, labels in unknown.items():
+        if labels.names:
+            show.result(f"{name.upper()} does not know {labels}; they count as missed")
     for told in differing:
         show.result(f"\nrow {told['row']}, {next(iter(found.metrics))} {told['gain']:+.1f}: {told['text']}")
         show.result("  labels  " + ", ".join(told["labels"]))

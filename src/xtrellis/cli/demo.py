@@ -7,12 +7,17 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import show
 from .options import Debug, Log, Quiet, Threads
+
+if TYPE_CHECKING:
+    from ..data import Dataset
+    from ..metrics import Report
+    from ..tagger import Tagger
 
 QUESTIONS = (
     "eigenvalues of a symmetric matrix",
@@ -25,6 +30,10 @@ QUESTIONS = (
 
 def demo(
     preset: Annotated[str, typer.Option("--preset", help="Kind of model.")] = "xr-linear",
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Then open a page to try it: a server on this computer.")
+    ] = False,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Of that server; 0: any that is free.")] = 8000,
     threads: Threads = None,
     log: Log = None,
     quiet: Quiet = False,
@@ -38,6 +47,10 @@ def demo(
     from ..text import Vectorizer
     from .files import folder_size
 
+    if serve:
+        from ..serve import require_extra
+
+        require_extra()  # before any work
     with show.listening(quiet) as say, tempfile.TemporaryDirectory(prefix="xtrellis-") as folder:
         with _timed("collected the docstrings of Python, NumPy and SciPy", say):
             pydocs = datasets.load("pydocs")
@@ -63,7 +76,27 @@ def demo(
             show.result(f"\n“{question}”  ({1000 * spent:.1f} ms)")
             for tag in [tag for tag in tags if tag.label in things][:5]:
                 show.result(f"{tag.score:8.3f}  {tag.label}")
-    show.result('\nYour own data: xtrellis train DATA --to MODEL, then xtrellis tag MODEL "text"')
+        show.result('\nYour own data: xtrellis train DATA --to MODEL, then xtrellis tag MODEL "text"')
+        if not serve:
+            show.result("In a browser: xtrellis demo --serve; your own model: xtrellis serve MODEL")
+            return
+        _serve(tagger, pydocs.test, report, path, port, say)
+
+
+def _serve(tagger: Tagger, test: Dataset, report: Report, path: Path, port: int, say: show.Say) -> None:
+    """The same model with probabilities, learned from half of the test rows and looked at with the other half."""
+    from ..serve import Settings
+    from .serve import run
+
+    half = test.n_rows // 2
+    with _timed("learned what its scores are worth", say):
+        tagger.calibrate(test.select(range(half)))
+        honest = tagger.reliability(test.select(range(half, test.n_rows)))
+    tagger.about = {"preset": "demo", "held_out": {"rows": test.n_rows, "metrics": dict(report)}}
+    if honest is not None:
+        tagger.about["reliability"] = honest.to_dict()
+    tagger.save(path)
+    run(Settings(models=(("pydocs", str(path)),), port=port, feedback=str(path.parent / "feedback")), say)
 
 
 def _innermost(names: Iterable[str]) -> set[str]:

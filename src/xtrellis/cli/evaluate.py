@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..core import InputError
 from . import show
-from .options import Beam, Debug, Format, Json, Log, ModelPath, Quiet, Read, Threads, Threshold
+from .options import (
+    Beam,
+    DataEncoding,
+    Debug,
+    Delimiter,
+    Format,
+    Json,
+    LeaveOutBadRows,
+    Log,
+    ModelPath,
+    Quiet,
+    Read,
+    Threads,
+    Threshold,
+    threshold_of,
+)
 
 if TYPE_CHECKING:
     from ..data import Dataset
@@ -31,9 +46,16 @@ def evaluate(
         list[str] | None, typer.Option("--metrics", help="What to measure: `P@1,R@10,F1@5,PSP@5`; repeatable.")
     ] = None,
     threshold: Threshold = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE", help="Draw how often answers that claim a probability are right."),
+    ] = None,
     threads: Threads = None,
     format: Format = None,
     read: Read = None,
+    delimiter: Delimiter = None,
+    encoding: DataEncoding = None,
+    skip_bad_rows: LeaveOutBadRows = False,
     beam: Beam = None,
     json: Json = False,
     log: Log = None,
@@ -41,30 +63,85 @@ def evaluate(
     debug: Debug = False,
 ) -> None:
     """Measure MODEL, or predictions that were written to a file, on DATA, whose labels are known."""
-    from .files import Source, load_tagger
+    from .files import Source, load_tagger, require_probabilities
 
-    source = Source(format, read, threads)
+    cut = threshold_of(threshold)
+    if plot is not None and predictions is not None:
+        raise InputError("--plot shows the probabilities of a model; leave --predictions out")
+    source = Source(format, read, threads, delimiter=delimiter, encoding=encoding, skip_bad_rows=skip_bad_rows)
+    if predictions is not None and skip_bad_rows:
+        raise InputError(
+            "--skip-bad-rows leaves out rows of DATA, and predictions would stand beside the wrong ones; mend the rows"
+        )
     if data is None:
         if predictions is None:
             raise InputError("evaluate takes MODEL and DATA; only with --predictions FILE may MODEL be left out")
         data, tagger = model, None
     else:
         tagger = load_tagger(model, threads, beam)
+    if tagger is not None and predictions is None:
+        for option in ([] if plot is None else ["--plot"]) + ([f"--threshold {cut}"] if isinstance(cut, str) else []):
+            require_probabilities(tagger, model, option)
+    if plot is not None:
+        from ..metrics import Reliability
+
+        Reliability.check_path(plot)
     with show.listening(quiet) as say:
-        dataset = source.read(data, "test")
+        dataset = source.read(data, "test", beside=tagger)
         say(show.dataset(source.name(data, "test"), dataset))
+        require_labels(dataset, data)
         if predictions is None:
             if tagger is None:
                 raise TypeError("there is a model if there are no predictions")
-            report = measure(tagger, dataset, metrics, threshold=threshold, say=say)
+            report = measure(tagger, dataset, metrics, threshold=cut, say=say)
+            reliable = tagger.reliability(dataset)
+            if plot is not None and reliable is not None:
+                reliable.plot(plot)
+                say(f"drew {plot}")
         else:
-            report = _of_file(predictions, tagger, dataset, metrics, threshold)
+            if isinstance(cut, str):
+                raise InputError(f"--threshold {cut} is for a model's own answers; give predictions a number")
+            report, reliable = _of_file(predictions, tagger, dataset, metrics, cut), None
+            if tagger is not None:
+                tell_unknown(tagger, dataset, say)
+            if report.most_predictions is not None:
+                say(_too_few(predictions, report))
     if json:
-        given = {"model": str(model)} if tagger is not None else {}
+        given: dict[str, Any] = {"model": str(model)} if tagger is not None else {}
         given |= {} if predictions is None else {"predictions": str(predictions)}
+        if report.most_predictions is not None:
+            given |= {"most_predictions": report.most_predictions, "too_far": list(report.too_far)}
+        if reliable is not None:
+            given["reliability"] = reliable.to_dict()
+        if report.answered is not None:
+            given |= {"answered": report.answered, "answers_per_row": report.answers_per_row}
         show.as_json({**given, "data": str(data), "rows": dataset.n_rows, "metrics": dict(report)})
     else:
         show.result(report)
+        if report.answered is not None:
+            show.result(
+                f"At --threshold {cut} {report.answered:.1f}% of rows get an answer, of "
+                f"{report.answers_per_row:.1f} labels a row on average over all rows"
+            )
+        if reliable is not None:
+            show.result(
+                f"Probabilities of the first {reliable.k} answers: expected calibration error {reliable.ece:.3f}, "
+                f"Brier score {reliable.brier:.3f}"
+            )
+
+
+def _too_few(predictions: Path, report: Report) -> str:
+    deepest = max(int(name.partition("@")[2]) for name in report.too_far)
+    return (
+        f"{predictions} has at most {report.most_predictions} labels a row: {', '.join(report.too_far)} look further "
+        f"and count the missing as wrong (predict -k {deepest} writes as many)"
+    )
+
+
+def require_labels(dataset: Dataset, path: Path) -> None:
+    """Refuse data in which there is nothing to be right about."""
+    if not dataset.Y.nnz:
+        raise InputError(f"{path} has {dataset.n_rows:,} rows and no labels: there is nothing to measure on")
 
 
 def measure(
@@ -72,15 +149,22 @@ def measure(
     dataset: Dataset,
     metrics: list[str] | None = None,
     *,
-    threshold: float | None = None,
+    threshold: float | str | None = None,
     say: show.Say,
 ) -> Report:
     """The tagger's own evaluation, and a line about labels that it does not know."""
     report = tagger.evaluate(dataset, metrics, threshold=threshold)
-    unknown = report.n_labels - tagger.n_labels
-    if unknown > 0:
-        say(f"{unknown:,} labels of the data are unknown to the model; they count as missed")
+    tell_unknown(tagger, dataset, say)
     return report
+
+
+def tell_unknown(tagger: Tagger, dataset: Dataset, say: show.Say) -> None:
+    """A line about labels that the model does not know."""
+    from ..tagger import unknown_labels
+
+    unknown = unknown_labels(tagger, dataset)
+    if unknown.names:
+        say(f"the model does not know {unknown}; they count as missed")
 
 
 def _of_file(
@@ -98,8 +182,8 @@ def _of_file(
             )
         top, names = read_predictions(path, dataset.label_names, n_labels=dataset.n_labels)
     else:
-        known = align(dataset, tagger.label_names, unknown="keep").label_names or tagger.label_names
-        top, names = read_predictions(path, known if by_name else tagger.label_names)
+        known = align(tagger.by_ids(dataset), tagger.label_ids, unknown="keep").label_names or tagger.label_ids
+        top, names = read_predictions(path, known if by_name else tagger.label_ids)
     if len(top) != dataset.n_rows:
         raise InputError(f"{path} has predictions for {len(top):,} rows; the data has {dataset.n_rows:,}")
     top = above(top, threshold)

@@ -19,7 +19,11 @@ def experiment(
     to: Annotated[Path, typer.Option("--to", help="Folder of results, page and plots.")] = Path("experiments"),
     data: Annotated[
         list[str] | None,
-        typer.Option("--data", help="A data set: `pydocs`, a shared one, a folder with train and test; repeatable."),
+        typer.Option(
+            "--data",
+            help="A data set: `pydocs`, a shared one, a folder with train and test; NAME@1000: so many rows of it that "
+            "share labels; repeatable.",
+        ),
     ] = None,
     seeds: Annotated[int | None, typer.Option("--seeds", min=1, help="Seeds 0, 1, … to run.")] = None,
     small: Annotated[bool, typer.Option("--small", help="A small version: fewer settings.")] = False,

@@ -38,6 +38,17 @@ def load_tagger(path: Path, threads: int | None = None, beam: int | None = None)
     return tagger
 
 
+def require_probabilities(tagger: Tagger, path: Path, option: str) -> None:
+    """Refuse an option that takes probabilities where a model knows none, with what to type."""
+    from ..tagger import knows_probabilities
+
+    if not knows_probabilities(tagger):
+        raise InputError(
+            f"{option} takes probabilities, and {path} knows none; train it with --preset best, or with 50 rows or "
+            "more held out (--holdout 0.1 instead of --test)"
+        )
+
+
 def _load(path: Path) -> Tagger:
     from ..model import Model
     from ..store import load
@@ -52,20 +63,37 @@ def _load(path: Path) -> Tagger:
 
 
 class Source:
-    """How to read the data of a command line: `--format`, `--read`, `--threads`."""
+    """How to read the data of a command line: `--format`, `--read`, `--threads`, and what has options of its own."""
 
-    def __init__(self, format: str | None, pairs: list[str] | None, threads: int | None) -> None:
+    def __init__(
+        self,
+        format: str | None,
+        pairs: list[str] | None,
+        threads: int | None,
+        *,
+        delimiter: str | None = None,
+        encoding: str | None = None,
+        skip_bad_rows: bool = False,
+    ) -> None:
         self.options: dict[str, Any] = {"format": format, "threads": threads}
-        for key, value in pairs_of("--read", "label_column=tags", pairs or []):
+        for key, value in pairs_of("--read", "label_column=tags", pairs or [], once=True):
             if key not in READ_OPTIONS:
                 raise ParameterError(f"--read has no option {key!r}{nearest(key, READ_OPTIONS)}")
             self.options[key] = READ_OPTIONS[key].parse(key, value)
+        own = {"delimiter": delimiter, "encoding": encoding, "skip_bad_rows": skip_bad_rows or None}
+        self.options |= {key: value for key, value in own.items() if value is not None}
 
-    def read(self, path: Path, part: str, *, unlabelled: bool = False) -> Dataset:
-        """The data at `path`; of a folder that holds train and test, the `part` that the command needs."""
+    def read(self, path: Path, part: str, *, unlabelled: bool = False, beside: Tagger | None = None) -> Dataset:
+        """The data at `path`; of a folder that holds train and test, the `part` that the command needs.
+
+        svmlight data, which does not say how many features there are, has those of the model `beside` it.
+        """
         from ..data import read
 
-        given = {"part": part} if has_parts(path) else {}
+        _refuse_model(path)
+        given: dict[str, Any] = {"part": part} if has_parts(path) else {}
+        if beside is not None and self._is_svmlight(path):
+            given["n_features"] = features_of(beside)
         with spooled(path) as place:
             try:
                 return read(place, unlabelled=unlabelled, **{**given, **self.options})
@@ -73,6 +101,12 @@ class Source:
                 if place == path:
                     raise
                 raise DataError(str(error).replace(str(place), _name_of(path))) from None
+
+    def _is_svmlight(self, path: Path) -> bool:
+        from ..data import find_format
+
+        format = self.options.get("format")
+        return format == "svmlight" or (format is None and path.is_file() and find_format(path) == "svmlight")
 
     def read_all(self, paths: Sequence[Path], part: str) -> Dataset:
         """All that the paths name, as one; a folder without data of its own stands for the data files in it."""
@@ -94,10 +128,26 @@ class Source:
         return f"{path} ({self.options.get('part', part)})" if has_parts(path) else str(path)
 
 
+def _refuse_model(path: Path) -> None:
+    if is_model(path):
+        raise InputError(f"{path} is a model, not data")
+
+
+def features_of(tagger: Tagger) -> int | None:
+    """How many features rows have, if the model reads features and says so."""
+    if tagger.vectorizer is not None:
+        return None
+    trees = getattr(tagger.model, "trees", None)
+    noted = tagger.about.get("data", {}).get("features")
+    found = getattr(trees[0] if trees else tagger.model, "n_features", noted)
+    return found if isinstance(found, int) else None
+
+
 def files_of(path: Path, format: str | None) -> list[Path]:
     """`path` itself, or the data files of a folder that is no data set by itself."""
     from ..data import find_format
 
+    _refuse_model(path)
     if not path.is_dir() or has_parts(path) or format is not None:
         return [path]
     try:
@@ -123,7 +173,7 @@ def spooled(path: Path) -> Iterator[Path]:
         yield path
         return
     with tempfile.TemporaryDirectory(prefix="xtrellis-") as folder:
-        copy = Path(folder) / "data"
+        copy = Path(folder) / ("stdin" if str(path) == "-" else path.name)  # notes go by this name
         with copy.open("wb") as file:
             if str(path) == "-":
                 shutil.copyfileobj(stdin(), file, 1 << 20)
@@ -147,6 +197,7 @@ READ_OPTIONS: dict[str, Check] = {
     "label_separator": text(),
     "header": flag(),
     "quotes": flag(),
+    "delimiter": text(),
 }
 
 
@@ -154,6 +205,18 @@ def has_parts(path: Path) -> bool:
     """True for a folder with a training and a test part, by the names its files begin with."""
     names = [p.name for p in path.iterdir()] if path.is_dir() else []
     return all(any(name.startswith(starts) for name in names) for starts in (("train", "trn"), ("test", "tst")))
+
+
+def require_features(path: Path, tagger: Tagger) -> None:
+    """Refuse features that have other names than the model's, if there are names beside the data that is streamed."""
+    from ..data import find_format, read_names
+    from .streams.rows import is_pipe
+
+    if tagger.vectorizer is not None or not path.exists() or is_pipe(path):
+        return
+    if has_parts(path) or find_format(path) in ("xmc", "xmc-split", "npz"):
+        folder = path if path.is_dir() else path.parent
+        tagger.require_features(read_names(folder, "features.txt", None, "features"))
 
 
 def check_target(path: Path) -> None:
@@ -187,12 +250,15 @@ def whole_file(path: Path) -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
-def pairs_of(option: str, example: str, given: list[str]) -> list[tuple[str, str]]:
-    """Repeated `--set key=value` as pairs."""
-    out = []
+def pairs_of(option: str, example: str, given: list[str], *, once: bool = False) -> list[tuple[str, str]]:
+    """Repeated `--set key=value` as pairs; a key that comes twice is refused where it may come `once`."""
+    out: list[tuple[str, str]] = []
     for pair in given:
         key, equals, value = pair.partition("=")
         if not equals or not key.strip():
             raise ParameterError(f"{option} must be key=value, such as {option} {example}; got {pair!r}")
+        said = next((before for known, before in out if known == key.strip()), None)
+        if once and said is not None:
+            raise ParameterError(f"{option} says {key.strip()} twice, {said!r} and {value!r}; give it once")
         out.append((key.strip(), value))
     return out

@@ -9,7 +9,18 @@ import typer
 
 from ..core import DataError, InputError, as_path
 from . import show
-from .options import Debug, Format, Json, Log, Quiet, Read, Threads
+from .options import (
+    DataEncoding,
+    Debug,
+    Delimiter,
+    Format,
+    Json,
+    LeaveOutBadRows,
+    Log,
+    Quiet,
+    Read,
+    Threads,
+)
 
 
 def inspect(
@@ -29,24 +40,26 @@ def inspect(
     threads: Threads = None,
     format: Format = None,
     read: Read = None,
+    delimiter: Delimiter = None,
+    encoding: DataEncoding = None,
+    skip_bad_rows: LeaveOutBadRows = False,
     json: Json = False,
     log: Log = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Show what a data file or a model holds."""
-    from .files import is_model
+    from .files import Source, is_model
 
     if str(path) != "-" and not as_path(path, error=DataError).exists():
         raise DataError("there is no such file or folder", path=path)
     if html is not None and copies is None:
         raise InputError("--html belongs to --copies DATA")
+    source = Source(format, read, threads, delimiter=delimiter, encoding=encoding, skip_bad_rows=skip_bad_rows)
     found: Any
     with show.listening(quiet):
         if copies is not None:
-            from .files import Source
-
-            found = _copies(path, copies, Source(format, read, threads), threads)
+            found = _copies(path, copies, source, threads)
             if html is not None:
                 html.write_text(found.to_html(f"{path.name}: labels in several places"), encoding="utf-8")
         elif is_model(path):
@@ -60,9 +73,8 @@ def inspect(
             raise InputError(f"{what} models; {path} is not one")
         else:
             from ..data import describe
-            from .files import Source
 
-            found = describe(Source(format, read, threads).read(path, "train"))
+            found = describe(source.read(path, "train"))
     if json:
         show.as_json(found.to_dict())
     else:
@@ -79,7 +91,7 @@ def _copies(path: Path, data: Path, source: Any, threads: int | None) -> Any:
     tagger = load_tagger(path, threads, None)
     if not isinstance(tagger.model, LinearTree):
         raise InputError(f"--copies needs a LinearTree; this is a {type(tagger.model).__name__}")
-    dataset = align(source.read(data, "train"), tagger.label_names)
+    dataset = align(tagger.by_ids(source.read(data, "train")), tagger.label_ids)
     X = dataset.X if tagger.vectorizer is None else tagger.vectorizer.transform(dataset.texts or [])
     return copies_report(tagger.model, dataset, X=X)
 

@@ -16,9 +16,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from . import show, stop_early
+
 GRACE = 0.7  # seconds to unwind; with the exit itself this stays below one second
 EXIT_CODE = 130  # 128 + SIGINT, as shells expect; 143 for SIGTERM, as `kill` and service managers send it
-STOPS = {signal.SIGINT: b"interrupted", signal.SIGTERM: b"stopped by SIGTERM"}
+STOPS = {signal.SIGINT: "interrupted", signal.SIGTERM: "stopped by SIGTERM"}
+RESUME = "what was done is in {}: the same command with --resume goes on from there"
 
 _SHOW_CURSOR = b"\x1b[?25h"  # a progress bar hides it
 
@@ -44,13 +47,11 @@ class Watcher:
                 return
             self._said = True
             cursor = _SHOW_CURSOR if os.isatty(2) else b""
-            line = STOPS[self.signal] + b"; nothing was left half-written"
             left = next((path for path in reversed(_left) if path.is_dir()), None)
-            if left is not None:
-                line += b"\nwhat was done is in " + os.fsencode(left)
-                line += b": the same command with --resume goes on from there"
+            more = {} if left is None else {"checkpoint": RESUME.format(left)}
+            line = show.stopped(f"{STOPS[self.signal]}; nothing was left half-written", **more)
             with suppress(OSError):
-                os.write(2, cursor + b"\n" + line + b"\n")
+                os.write(2, cursor + line)
 
     def stop(self, number: int, frame: object) -> None:
         """The handler of SIGTERM: unwinds as Ctrl-C does."""
@@ -95,6 +96,9 @@ def watch() -> Iterator[Watcher]:
     os.set_blocking(writing, False)
     before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     ours = signal.getsignal(signal.SIGTERM) == signal.SIG_DFL  # whoever else listens to it goes on doing so
+    at_start = signal.getsignal(signal.SIGINT) is stop_early  # which is no longer needed: from now on work is unwound
+    if at_start:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if ours:
         signal.signal(signal.SIGTERM, watcher.stop)
     threading.Thread(target=watcher.listen, args=(reading,), name="ctrl-c", daemon=True).start()
@@ -104,5 +108,20 @@ def watch() -> Iterator[Watcher]:
         signal.set_wakeup_fd(before, warn_on_full_buffer=False)
         if ours:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        if at_start:
+            signal.signal(signal.SIGINT, stop_early)
         if not watcher.asked:  # else it must stay, to bound the joining of threads at exit
             os.close(writing)
+
+
+@contextmanager
+def stand_aside() -> Iterator[None]:
+    """Let the block end in its own time: a server finishes what it is doing before it stops."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    ours = signal.set_wakeup_fd(-1)
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(ours, warn_on_full_buffer=False)

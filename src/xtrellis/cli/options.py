@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from ..core import Engine, ParameterError, shown
+
 
 def _debug(context: typer.Context, value: bool) -> bool:
     if value:
@@ -43,7 +45,13 @@ Read = Annotated[
     ),
 ]
 Threshold = Annotated[
-    float | None, typer.Option("--threshold", help="Only labels with at least this score; all if not given.")
+    str | None,
+    typer.Option(
+        "--threshold",
+        metavar="NUMBER|auto",
+        help="Only labels with at least this probability, or score if the model knows none; `auto` cuts each row where "
+        "its expected F1 is best, `auto-corpus` where that of held-out rows was.",
+    ),
 ]
 Guess = Annotated[
     bool, typer.Option("--guess", help="Give texts without any known word the labels that are likely anyway.")
@@ -56,6 +64,16 @@ SkipBadRows = Annotated[
     bool,
     typer.Option("--skip-bad-rows", help="A row that cannot be read gets no labels, and a reason; the rest go on."),
 ]
+LeaveOutBadRows = Annotated[
+    bool, typer.Option("--skip-bad-rows", help="Leave out rows of texts that cannot be read, and tell how many.")
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option("--delimiter", help="What separates the columns of CSV and TSV: `;`, `tab`; found if not given."),
+]
+DataEncoding = Annotated[
+    str | None, typer.Option("--encoding", help="Of texts that are not UTF-8: `latin-1`, `utf-16`, …")
+]
 Encoding = Annotated[str, typer.Option("--encoding", help="Of texts that are not UTF-8: `latin-1`, `utf-16`, …")]
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder of a trained model.")]
 DataPaths = Annotated[
@@ -63,4 +81,34 @@ DataPaths = Annotated[
     typer.Argument(metavar="DATA", help="A data file: XMC text, svmlight, npz, jsonl, csv, …; several are joined."),
 ]
 DataPath = Annotated[Path, typer.Argument(metavar="DATA", help="A data file: XMC text, svmlight, npz, jsonl, csv, …")]
+EngineName = Annotated[
+    str | None, typer.Option("--engine", help="Where tasks run: `local` (threads, as if not given) or `ray`.")
+]
+Address = Annotated[
+    str | None,
+    typer.Option("--address", help="With `--engine ray`: of the cluster, or `auto`; starts one if not given."),
+]
 K = Annotated[int, typer.Option("-k", min=1, help="Labels per row.")]
+
+
+def threshold_of(given: str | None) -> float | str | None:
+    """What `--threshold` says: a number, or how to find one."""
+    if given is None or given in ("auto", "auto-corpus"):
+        return given
+    try:
+        return float(given)
+    except ValueError:
+        raise ParameterError(f"--threshold must be a number, auto or auto-corpus; got {shown(given)}") from None
+
+
+def engine_of(name: str | None, address: str | None, workers: int | None = None) -> Engine | None:
+    """What `--engine` and `--address` say; None for threads."""
+    if name not in (None, "local", "ray"):
+        raise ParameterError(f"--engine must be local or ray; got {shown(name)}")
+    if name != "ray":
+        if address is not None:
+            raise ParameterError("--address belongs to --engine ray")
+        return None
+    from ..engines import Ray
+
+    return Ray(address, workers=None if address is not None else workers)

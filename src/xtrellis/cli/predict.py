@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..core import InputError
+from ..core import Engine, InputError
 from . import show
 from .options import (
+    Address,
     Beam,
     DataPath,
     Debug,
+    Delimiter,
     Encoding,
+    EngineName,
     Format,
     Guess,
     K,
@@ -31,6 +34,8 @@ from .options import (
     SkipBadRows,
     Threads,
     Threshold,
+    engine_of,
+    threshold_of,
 )
 
 if TYPE_CHECKING:
@@ -50,7 +55,7 @@ def predict(
             "--to",
             metavar="FILE",
             help="Where to write: .jsonl (names and scores), .txt (XMC text, `label:score`) or .npz (scipy sparse); "
-            "JSON lines on stdout if not given.",
+            "JSON lines on stdout if not given. With `--engine ray` a folder, of JSON lines in parts.",
         ),
     ] = None,
     threshold: Threshold = None,
@@ -58,9 +63,12 @@ def predict(
     keep: Keep = None,
     skip_bad_rows: SkipBadRows = False,
     beam: Beam = None,
+    engine: EngineName = None,
+    address: Address = None,
     threads: Threads = None,
     format: Format = None,
     read: Read = None,
+    delimiter: Delimiter = None,
     encoding: Encoding = "utf-8",
     json: Annotated[bool, typer.Option("--json", help="JSON lines: what stdout gets anyway.")] = False,
     log: Log = None,
@@ -69,28 +77,39 @@ def predict(
 ) -> None:
     """Predict the best labels of each row of DATA, which needs none; `-` is stdin. Rows are answered as they come."""
     from ..data import stream
-    from .files import Source, load_tagger, whole_file
+    from .files import Source, features_of, load_tagger, require_features, require_probabilities, whole_file
     from .streams.rows import Counts, answered, size_of, source_of
 
+    runs_on = engine_of(engine, address, threads)
+    if runs_on is not None:
+        if threshold is not None or guess or keep or beam is not None or skip_bad_rows or json:
+            raise InputError("--engine ray takes -k and --to; leave the other options of predict out")
+        if to is None:
+            raise InputError("--engine ray writes to a folder: give --to FOLDER")
+        source = Source(format, read, None, delimiter=delimiter, encoding=None if encoding == "utf-8" else encoding)
+        _on_engine(runs_on, model, data, source, k, to, quiet)
+        return
     if to is not None and (to.suffix not in SUFFIXES or json):
         if json:
             raise InputError("--json writes to stdout; leave out --to, or let it end in .jsonl")
         raise InputError(f"--to must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}; got {to}")
-    source = Source(format, read, threads)
+    source = Source(format, read, threads, delimiter=delimiter)
     tagger = load_tagger(model, threads, beam)
-    n_features = None if tagger.vectorizer is not None else getattr(tagger.model, "n_features", None)
     options: dict[str, Any] = source.streaming(data) | {
         "keep": _names(keep),
         "skip_bad_rows": skip_bad_rows,
         "encoding": encoding,
-        "n_features": n_features,
+        "n_features": features_of(tagger),
     }
-    counts, begun = Counts(), time.monotonic()
+    require_features(data, tagger)
+    counts, begun, cut = Counts(), time.monotonic(), threshold_of(threshold)
+    if isinstance(cut, str):
+        require_probabilities(tagger, model, f"--threshold {cut}")
     with show.listening(quiet) as say:
         given = source_of(data)
         read_rows = partial(stream, given, **options)
         rows = answered(
-            tagger, read_rows, size_of(given), k, counts=counts, threshold=threshold, guess=guess, title="predicting"
+            tagger, read_rows, size_of(given), k, counts=counts, threshold=cut, guess=guess, title="predicting"
         )
         with closing(rows):
             if to is None:
@@ -104,6 +123,17 @@ def predict(
         rate = f" in {show.seconds(spent)} ({counts.rows / spent:,.0f} rows/s)"
         size = "" if to is None else f", {show.size(to.stat().st_size)}"
         say((f"wrote {to}: " if to is not None else "predicted ") + f"{counts.rows:,} rows{size}{rate}")
+
+
+def _on_engine(engine: Engine, model: Path, data: Path, source: Any, k: int, to: Path, quiet: bool) -> None:
+    from ..engines import predict_to
+
+    begun = time.monotonic()
+    with show.listening(quiet) as say:
+        dataset = source.read(data, "test", unlabelled=True)
+        n_rows = predict_to(engine, model, dataset, to, k)
+        spent = time.monotonic() - begun
+        say(f"wrote {to}: {n_rows:,} rows in {show.seconds(spent)} ({n_rows / spent:,.0f} rows/s)")
 
 
 def _names(keep: list[str] | None) -> list[str]:
@@ -130,14 +160,15 @@ def _to_jsonl(rows: Iterator[Answered], tagger: Tagger, path: Path) -> None:
 
 def _to_xmc(rows: Iterator[Answered], tagger: Tagger, path: Path) -> None:
     """The repository's score files: a header `rows labels`, known only at the end, then `label:score` pairs."""
-    from .streams.lines import xmc_lines
+    from .streams.lines import Names, xmc_lines
 
     body = path.with_name(path.name + ".body")
     try:
         n_rows = 0
         with body.open("w", encoding="ascii") as stream:
+            names = Names(tagger, stream)
             for found in rows:
-                stream.writelines(xmc_lines(found))
+                stream.writelines(xmc_lines(found, names))
                 n_rows += len(found.top)
         with path.open("wb") as whole, body.open("rb") as written:
             whole.write(b"%d %d\n" % (n_rows, tagger.n_labels))

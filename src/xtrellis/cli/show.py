@@ -13,6 +13,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ..core import progress, size_text
+from .typed import as_typed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -77,12 +78,47 @@ def noting(quiet: bool) -> Say:
     return lambda thing: _show(console(sys.stderr), thing)
 
 
-def error(message: str) -> None:
-    """The one line of a mistake."""
+def error(message: str, **more: str) -> None:
+    """The one line of a mistake; programs that read logs get what `more` is known of it."""
     if log == "json":
-        JsonLines(sys.stderr).write("error", message=message)
+        JsonLines(sys.stderr).write("error", message=message, **more)
     else:
         sys.stderr.write(f"error: {message}\n")
+
+
+def warning(message: str) -> None:
+    """A line that must be seen, however quiet it is to be."""
+    if log == "json":
+        JsonLines(sys.stderr).write("warning", message=message)
+    else:
+        sys.stderr.write(f"{message}\n")
+
+
+@contextmanager
+def warnings_as_json() -> Iterator[None]:
+    """What libraries warn of would be plain lines between the others."""
+    import warnings
+
+    before = warnings.showwarning
+
+    def tell(message: Warning | str, category: type[Warning], *rest: Any, **named: Any) -> None:
+        if log == "json":
+            JsonLines(sys.stderr).write("warning", message=str(message), category=category.__name__)
+        else:
+            before(message, category, *rest, **named)
+
+    warnings.showwarning = tell
+    try:
+        yield
+    finally:
+        warnings.showwarning = before
+
+
+def stopped(message: str, **more: str) -> bytes:
+    """What is said of a program that was stopped, to be written as it is."""
+    if log == "json":
+        return (JsonLines.line("stopped", message=message, **more) + "\n").encode()
+    return "\n".join(["", message, *more.values(), ""]).encode("utf-8", "surrogateescape")
 
 
 def as_text(thing: Any) -> str:
@@ -118,7 +154,10 @@ def _show(where: Console, thing: Any) -> None:
     if isinstance(thing, str):
         where.print(thing, markup=False, soft_wrap=True)
     else:
-        where.print(thing.render() if hasattr(thing, "render") else thing)
+        from rich.text import Text
+
+        shown = thing.render() if hasattr(thing, "render") else thing
+        where.print(shown, soft_wrap=isinstance(shown, Text))  # a sentence is one line of a log
 
 
 def _now() -> float:
@@ -191,7 +230,7 @@ class Lines:
     def note(self, message: str) -> None:
         """A line worth reading."""
         with self._lock:
-            self._write(message)
+            self._write(as_typed(message))
 
     def _write(self, line: str) -> None:
         self._stream.write(line + "\n")
@@ -225,7 +264,7 @@ class JsonLines(Lines):
 
     def note(self, message: str) -> None:
         """A line worth reading."""
-        self.write("note", message=message)
+        self.write("note", message=as_typed(message))
 
     def _tell(self, event: str, entry: _Step) -> None:
         spent = round(_now() - entry.begun, 3)
@@ -233,8 +272,13 @@ class JsonLines(Lines):
 
     def write(self, event: str, **values: Any) -> None:
         """One object."""
+        self._write(self.line(event, **values))
+
+    @staticmethod
+    def line(event: str, **values: Any) -> str:
+        """It as text."""
         when = datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        self._write(json.dumps({"time": when, "event": event, **values}))
+        return json.dumps({"time": when, "event": event, **values})
 
 
 class Bars:
@@ -272,7 +316,7 @@ class Bars:
         """A line above the bars."""
         from rich.text import Text
 
-        self._bars.console.print(Text(message, style="dim"))
+        self._bars.console.print(Text(as_typed(message), style="dim"))
 
 
 def _bars() -> Progress:

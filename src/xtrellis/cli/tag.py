@@ -11,9 +11,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import show
-from .options import Beam, Debug, Encoding, Guess, K, Log, ModelPath, Quiet, SkipBadRows, Threads, Threshold
+from .options import (
+    Beam,
+    Debug,
+    Encoding,
+    Guess,
+    K,
+    Log,
+    ModelPath,
+    Quiet,
+    SkipBadRows,
+    Threads,
+    Threshold,
+    threshold_of,
+)
 from .streams.lines import Names, tagged_lines
+from .typed import as_typed
 
+MOST_NAMED = 20  # files that could not be read
+UNREAD = 2  # exit code if some could not
 FEATURES = 6  # a step, where several labels are explained
 
 if TYPE_CHECKING:
@@ -39,7 +55,11 @@ def tag(
     explain: Annotated[bool, typer.Option("--explain", help="Show which words speak for each label.")] = False,
     label: Annotated[
         list[str] | None,
-        typer.Option("--label", metavar="NAME", help="Explain this label at length, found or not; repeatable."),
+        typer.Option(
+            "--label",
+            metavar="NAME",
+            help="Explain this label at length, found or not: its name, id, or a part; repeatable.",
+        ),
     ] = None,
     skip_bad_rows: SkipBadRows = False,
     encoding: Encoding = "utf-8",
@@ -53,32 +73,44 @@ def tag(
     debug: Debug = False,
 ) -> None:
     """Name the best labels of a text, or of each of many."""
-    from .files import load_tagger
+    from .files import load_tagger, require_probabilities
     from .streams.rows import Counts, answer, answered
     from .streams.texts import find_texts
 
+    cut = threshold_of(threshold)
     tagger = load_tagger(model, threads=threads, beam=beam)
     tagger.require_vectorizer()
+    if isinstance(cut, str):
+        require_probabilities(tagger, model, f"--threshold {cut}")
     say = show.noting(quiet)
     texts = find_texts(
         text or [], literal=literal, lines=lines, encoding=encoding, skip_bad_rows=skip_bad_rows, say=say
     )
-    view = View(tagger, texts.named, json, explain, label or [])
+    asked = [tagger.find_label(name, part=True) for name in label or []]
+    view = View(tagger, texts.named, json, explain, [tagger.label_ids[number] for number in asked])
     counts = Counts()
     if texts.one:
         for block in texts.blocks(lambda: True):
-            view.show(answer(tagger, block, k, threshold, guess), heading=False)
+            view.show(answer(tagger, block, k, cut, guess), heading=False)
         return
     with show.listening(quiet or texts.size is None):
         found = answered(
-            tagger, texts.blocks, texts.size, k, counts=counts, threshold=threshold, guess=guess, title="tagging"
+            tagger, texts.blocks, texts.size, k, counts=counts, threshold=cut, guess=guess, title="tagging"
         )
         with closing(found):
             for answers in found:
                 view.show(answers, heading=True)
         if not quiet:
+            counts.bad = counts.bad if skip_bad_rows else 0  # files, which are named below
             for note in counts.notes(guess=guess):
                 say(note)
+    if texts.unread and not skip_bad_rows:
+        for why in texts.unread[:MOST_NAMED]:
+            show.warning(as_typed(why, "tag"))
+        rest = len(texts.unread) - MOST_NAMED
+        more = f" ({rest:,} more)" if rest > 0 else ""
+        show.warning(f"{len(texts.unread):,} of {len(texts.files or []):,} files could not be read{more}")
+        raise typer.Exit(UNREAD)
 
 
 class View:
@@ -110,12 +142,14 @@ class View:
             show.write(self._lines(found, heading))
 
     def _lines(self, found: Answered, heading: bool) -> Iterator[str]:
-        names = self._tagger.label_names
-        for row, (text, tags) in enumerate(zip(found.block.texts or [], found.top, strict=True)):
+        tagger = self._tagger
+        answers = found.top if found.chances is None else found.chances
+        for row, (text, tags) in enumerate(zip(found.block.texts or [], answers, strict=True)):
             if heading:
                 yield self._heading(found, row, text)
             for label, score in tags:
-                yield f"{score:8.4f}  {names[label]}\n"
+                shown = f"{score:8.4f}" if found.chances is None else f"{score:8.1%}"
+                yield f"{shown}  {tagger.title(label)}\n"
             if not tags:
                 yield nothing(found.reason(row, self._tagger))
 
@@ -137,20 +171,27 @@ class View:
         if not tags:
             sys.stdout.write(nothing(reason))
         for i, tag in enumerate(tags):
-            _block(self._tagger.explain(text, tag.label).render(top=FEATURES, compact=True), first=i == 0)
+            _block(self._tagger.explain(text, tag.id).render(top=FEATURES, compact=True), first=i == 0)
 
     def _document(self, text: str, tags: Sequence[Tag], name: Any, reason: str | None) -> str:
-        out: list[dict[str, Any]] = [{"label": tag.label, "score": show.short(tag.score)} for tag in tags]
+        known = self._tagger.vocabulary is not None
+        out: list[dict[str, Any]] = [
+            {**({"id": tag.id} if known else {}), "label": tag.label, "score": show.short(tag.score)} for tag in tags
+        ]
+        for entry, tag in zip(out, tags, strict=True):
+            if tag.probability not in (None, tag.score):
+                entry["probability"] = show.short(tag.probability or 0)
         if self._explain:
-            for entry in out:
-                entry["explanation"] = self._tagger.explain(text, entry["label"])
+            for entry, tag in zip(out, tags, strict=True):
+                entry["explanation"] = self._tagger.explain(text, tag.id)
         document: dict[str, Any] = {"text": text} if name is None else {"file": name}
         document["tags"] = out
         if reason is not None:
             document["reason"] = reason
         if self._labels:
+            explained = [self._tagger.explain(text, label) for label in self._labels]
             document["asked"] = [
-                {"label": label, "explanation": self._tagger.explain(text, label)} for label in self._labels
+                {**({"id": one.id} if known else {}), "label": one.label, "explanation": one} for one in explained
             ]
         return json_module.dumps(document, ensure_ascii=self._names.ascii_only, default=show.plain) + "\n"
 

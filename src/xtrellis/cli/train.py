@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -11,8 +12,24 @@ import typer
 
 from ..core import InputError, ParameterError
 from . import interrupt, show
-from .options import DataPaths, Debug, Format, Json, Log, Quiet, Read, Threads
+from .options import (
+    Address,
+    DataEncoding,
+    DataPaths,
+    Debug,
+    Delimiter,
+    EngineName,
+    Format,
+    Json,
+    LeaveOutBadRows,
+    Log,
+    Quiet,
+    Read,
+    Threads,
+    engine_of,
+)
 from .tradeoff import Tradeoff
+from .vocabulary.words import Words
 
 if TYPE_CHECKING:
     from ..data import Dataset
@@ -20,6 +37,7 @@ if TYPE_CHECKING:
     from ..tagger import PreparedData, Tagger
 
 FEW_MINUTES = 300  # seconds of one core, by the estimate: the same decision on every machine
+ENOUGH = 50  # held-out rows that are worth learning probabilities from
 
 
 def train(
@@ -63,21 +81,43 @@ def train(
     label_text: Annotated[
         bool, typer.Option("--label-text", help="Words of the labels' names help to place them in the label tree.")
     ] = False,
+    vocabulary: Annotated[
+        Path | None,
+        typer.Option(
+            "--vocabulary", metavar="FILE", help="What labels are: SKOS, TSV, CSV or JSON lines; kept in MODEL."
+        ),
+    ] = None,
+    language: Annotated[
+        str | None, typer.Option("--language", help="With --vocabulary: language of the names in DATA and answers.")
+    ] = None,
+    unknown: Annotated[
+        Path | None,
+        typer.Option("--unknown", metavar="FILE", help="With --vocabulary: list labels of DATA that it lacks (.tsv)."),
+    ] = None,
+    keep_rows: Annotated[
+        bool, typer.Option("--keep-rows", help="Keep the training rows in the model, so that `update` can learn on.")
+    ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from where a stopped training was.")] = False,
     note: Annotated[
         list[str] | None,
         typer.Option("--note", metavar="KEY=VALUE", help="Your own words, kept in the model; repeatable."),
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="Seed of everything random.")] = None,
+    engine: EngineName = None,
+    address: Address = None,
     threads: Threads = None,
     format: Format = None,
     read: Read = None,
+    delimiter: Delimiter = None,
+    encoding: DataEncoding = None,
+    skip_bad_rows: LeaveOutBadRows = False,
     json: Json = False,
     log: Log = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Train a model on DATA, measure it on rows it has not seen, and save it."""
+    from ..model import require_engine
     from .evaluate import measure
     from .files import Source, check_target, folder_size, has_parts, pairs_of
     from .provenance import about
@@ -88,17 +128,21 @@ def train(
         raise ParameterError("--holdout and --test both say what to measure on; give one of them")
     # Everything about the model is checked before the data is read, so that a typo costs no wait.
     preset = preset or ("xr-linear" if tradeoff is None else "interpolated")
-    wanted = Wanted(preset, settings or [], seed, threads)
+    words = Words(vocabulary, language, unknown, quiet=quiet)
+    wanted = Wanted(preset, settings or [], seed, threads, words, keep_rows=keep_rows)
     chooser = Tradeoff(tradeoff, max_microseconds, max_depth, wanted, resume=resume)
-    notes = dict(pairs_of("--note", "ticket=1234", note or []))
+    runs_on = engine_of(engine, address, threads)
+    require_engine(wanted.tagger(with_texts=True).model, runs_on)
+    notes = dict(pairs_of("--note", "ticket=1234", note or [], once=True))
     checkpoints = _Checkpoints(to, wanted.tagger(with_texts=True).model, resume)
-    source = Source(format, read, threads)
+    source = Source(format, read, threads, delimiter=delimiter, encoding=encoding, skip_bad_rows=skip_bad_rows)
     if test is None and holdout is None and len(data) == 1 and has_parts(data[0]) and "part" not in source.options:
         test = data[0]  # a folder that brings its own test part
     _require_distinct(data, test)
-    with interrupt.leaving(*checkpoints.places), show.listening(quiet) as say:
+    with interrupt.leaving(*checkpoints.places), show.listening(quiet) as say, runs_on or nullcontext():
         dataset = source.read_all(data, "train")
         say(show.dataset(source.name(data, "train"), dataset))
+        dataset = words.applied(dataset, say)
         known, unseen = dataset, None
         if test is not None:
             unseen = source.read(test, "test")
@@ -125,19 +169,27 @@ def train(
         elif refit is None:
             refit = 0 < expected.seconds <= FEW_MINUTES
             say(_plan(dataset.n_rows - known.n_rows, expected.seconds, refit))
-        tagger.fit(prepared, checkpoint=at)
+        tagger.fit(prepared, checkpoint=at, engine=runs_on)
         n_features, learnt_from = prepared.n_features, _Facts.of(prepared)
         del prepared  # neither it nor the first model shall take memory while a second is trained
         report = measure(tagger, unseen, say=say) if unseen is not None else None
+        if unseen is not None and test is None and unseen.n_rows >= ENOUGH:
+            tagger.calibrate(unseen)  # what its scores are worth; of the model after it too, since little changes
+        curves = tagger.probability_curves
+        honest = tagger.reliability(unseen) if unseen is not None and tagger.model.answers_probabilities else None
         trained_on = known.n_rows
         if refit:
             say(f"training again on all {dataset.n_rows:,} rows")
             tagger = wanted.tagger(with_texts=dataset.texts is not None)
             prepared = tagger.prepare(dataset, label_text=label_text)
-            tagger.fit(prepared, checkpoint=checkpoints.open("refit-checkpoint", say))
+            tagger.fit(prepared, checkpoint=checkpoints.open("refit-checkpoint", say), engine=runs_on)
+            tagger.probability_curves = curves
             trained_on, n_features, learnt_from = dataset.n_rows, prepared.n_features, _Facts.of(prepared)
         measured = None if unseen is None or report is None else (unseen.n_rows, report)
         tagger.about = about(data, learnt_from, notes, preset=preset, measured=measured, before_refit=refit)
+        tagger.about |= words.about
+        if honest is not None:  # not of curves learned from these very rows, which would flatter them
+            tagger.about["reliability"] = honest.to_dict()
         tagger.save(to)
         checkpoints.discard()
     taken, n_bytes = time.monotonic() - started, folder_size(to)
@@ -183,9 +235,19 @@ def _plan(n_held_out: int, seconds: int, refit: bool) -> str:
 class Wanted:
     """The model a command line asks for; built afresh for each training."""
 
-    def __init__(self, preset: str, pairs: list[str], seed: int | None, threads: int | None) -> None:
+    def __init__(
+        self,
+        preset: str,
+        pairs: list[str],
+        seed: int | None,
+        threads: int | None,
+        words: Words | None = None,
+        *,
+        keep_rows: bool = False,
+    ) -> None:
         from .files import pairs_of
 
+        self.words, self.keep_rows = words, keep_rows
         self.preset, self.pairs = preset, pairs_of("--set", "index.arity=8", pairs)
         self.common = {name: value for name, value in (("seed", seed), ("threads", threads)) if value is not None}
 
@@ -210,7 +272,8 @@ class Wanted:
                 raise ParameterError(f"--set {key}={text}: name a parameter of it, such as vectorizer.ngrams=2")
             else:
                 vectorizer.set_from_text(rest, text)
-        return Tagger(vectorizer, model)
+        known = {} if self.words is None else self.words.for_tagger
+        return Tagger(vectorizer, model, keep_rows=self.keep_rows, **known)
 
 
 class _Checkpoints:
@@ -272,8 +335,8 @@ def _require_distinct(data: Sequence[Path], test: Path | None) -> None:
 
 def _require_measurable(unseen: Dataset, tagger: Tagger, prepared: PreparedData) -> None:
     """What measuring will ask of the test data, asked before training: an error after it would cost the model."""
-    from ..arrays import StringTable
     from ..data import align
+    from ..tagger import OTHER_FEATURES
 
     if not unseen.n_rows:
         raise InputError("the test data has no rows: there is nothing to measure on")
@@ -284,9 +347,14 @@ def _require_measurable(unseen: Dataset, tagger: Tagger, prepared: PreparedData)
             raise InputError(
                 f"the test data has {unseen.n_features:,} features, the training data {prepared.n_features:,}"
             )
+        if (
+            None not in (unseen.feature_names, prepared.feature_names)
+            and unseen.feature_names != prepared.feature_names
+        ):
+            raise InputError(OTHER_FEATURES)
     if unseen.texts is None and tagger.model.reads_texts:
         raise InputError(f"the test data has no texts, which a {type(tagger.model).__name__} reads")
-    align(unseen, prepared.label_names or StringTable.of(map(str, range(prepared.n_labels))), unknown="keep")
+    align(tagger.by_ids(unseen), prepared.names, unknown="keep")
 
 
 def _fate(trained_on: int, n_rows: int, *, measured: bool, refit: bool) -> str:

@@ -5,9 +5,12 @@ No NumPy here: `xtrellis --help` must answer at once.
 
 from . import progress
 from .arguments import as_path, require
+from .calls import clear_calls
 from .checks import Check, choice, file_path, flag, integer, n_bytes, number, part, size, size_text, text
 from .config import Configured, param
+from .engine import Engine, current, using
 from .errors import (
+    CallError,
     DataError,
     InputError,
     MissingExtraError,
@@ -19,15 +22,16 @@ from .errors import (
     nearest,
     shown,
 )
+from .hints import known_as
 from .parallel import by_rows, each, run, spans, thread_count
 from .pipeline import staged
 from .progress import ProgressEvent, listen
 from .rng import generator, key, mix, mix_words
 
 __all__ = [
-    "Check", "Configured", "DataError", "InputError", "MissingExtraError", "NotFittedError", "ParameterError",
-    "ProgressEvent", "StoreError", "TrainingError", "XtrellisError", "as_path", "by_rows", "choice", "each",
-    "file_path", "flag", "generator", "integer", "key", "listen", "mix", "mix_words", "n_bytes", "nearest", "number",
-    "param", "part", "progress", "require", "run", "shown", "size", "size_text", "spans", "staged", "text",
-    "thread_count",
+    "CallError", "Check", "Configured", "DataError", "Engine", "InputError", "MissingExtraError", "NotFittedError",
+    "ParameterError", "ProgressEvent", "StoreError", "TrainingError", "XtrellisError", "as_path", "by_rows",
+    "choice", "clear_calls", "current", "each", "file_path", "flag", "generator", "integer", "key", "known_as",
+    "listen", "mix", "mix_words", "n_bytes", "nearest", "number", "param", "part", "progress", "require", "run",
+    "shown", "size", "size_text", "spans", "staged", "text", "thread_count", "using",
 ]  # fmt: skip

@@ -196,7 +196,19 @@ class part(Check):  # noqa: N801
     def __init__(self, family: type[Configured], *, or_none: bool = False) -> None:
         super().__init__(or_none=or_none)
         self.family = family
-        self.requirement = f"a {family.__name__}"
+        self.example: str | None = None  # a class to name, told by the declaration's default
+        self.requirement = f"{'an' if family.__name__[0] in 'AEIOU' else 'a'} {family.__name__}"
+
+    def members(self) -> list[type[Configured]]:
+        """The classes that it can be an object of, as far as they are imported."""
+        return [cls for _, cls in sorted(self._members().items())]
+
+    def error(self, name: str, value: Any) -> ParameterError:
+        home = self.family.__module__.partition(".")[0]
+        members = [cls.__name__ for cls in self.members() if cls.__module__.partition(".")[0] == home]
+        such = value.__name__ if isinstance(value, type) and issubclass(value, self.family) else None
+        such = such or self.example or next(iter(members), None)
+        return ParameterError(f"{super().error(name, value)}{'' if such is None else f'; such as {such}()'}")
 
     def _members(self) -> dict[str, type[Configured]]:
         found: dict[str, type[Configured]] = {}

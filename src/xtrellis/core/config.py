@@ -2,8 +2,8 @@
 
 A class that derives from `Configured` gets a keyword-only constructor that refuses unknown names, checks on every
 assignment, `get_params`/`set_params`/`clone` as scikit-learn knows them, a signature and a help text, a `repr` that
-shows what differs from the defaults, and a JSON form for the store. Values are kept exactly as given (scikit-learn's
-`clone` compares identity).
+shows what differs from the defaults, and a JSON form for the store; wrong calls of its methods are refused in words
+(`clear_calls`). Values are kept exactly as given (scikit-learn's `clone` compares identity).
 """
 
 from __future__ import annotations
@@ -12,12 +12,16 @@ import copy
 import inspect
 import math
 import numbers
+from abc import ABC
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
+from .calls import clear_calls
 from .checks import Check, file_path
-from .errors import ParameterError, nearest, shown
+from .checks import part as part_of
+from .errors import CallError, ParameterError, shown
+from .hints import in_parts, known_as, meant
 
 if TYPE_CHECKING:
     from typing_extensions import Self, dataclass_transform
@@ -29,14 +33,6 @@ else:  # dataclass_transform only informs type checkers; Python 3.10's typing la
 
 
 C = TypeVar("C", bound="Configured")
-
-# What parameters are called in other libraries that people come from, scikit-learn first of all.
-_ELSEWHERE = {
-    "C": ("cost",), "n_jobs": ("threads",), "random_state": ("seed",), "class_weight": ("positive_weight",),
-    "tol": ("tolerance",), "max_iter": ("max_epochs", "epochs"), "n_estimators": ("n_trees",),
-    "estimators": ("models",), "estimator": ("base", "model"), "ngram_range": ("ngrams",), "lr": ("learning_rate",),
-    "analyzer": ("char_ngrams",), "norm": ("normalize",), "beam_size": ("beam",), "nr_splits": ("arity",),
-}  # fmt: skip
 
 # When a parameter counts. "fit": it shapes what training makes. "search": it can be changed on a trained model at any
 # time. "fit+search": both, it may differ between the two. "machine": it belongs to the computer at hand, not to the
@@ -67,6 +63,8 @@ def param(check: Check, doc: str = "", *, default: Any, role: Role = "fit", befo
 
     `before` is what a model was made with that was stored before the parameter existed, if that is not the default.
     """
+    if isinstance(check, part_of) and default is not None:
+        check.example = type(default).__name__
     return Param(default, check, doc, role, before)
 
 
@@ -83,8 +81,9 @@ class _Signature:
         )
 
 
+@clear_calls
 @dataclass_transform(kw_only_default=True, field_specifiers=(param,))
-class Configured:
+class Configured(ABC):  # noqa: B024 - the abstract methods are those of kinds of models, indexes and encoders
     """Base class of everything with parameters: models, index builders, vectorisers."""
 
     _params: ClassVar[dict[str, Param]] = {}
@@ -99,6 +98,7 @@ class Configured:
             setattr(cls, name, declaration.default)  # so that documentation tools see the default
         if cls._params:
             cls.__doc__ = f"{inspect.cleandoc(cls.__doc__ or '')}\n\nParameters\n----------\n{cls._param_docs()}"
+        clear_calls(cls)
 
     @classmethod
     def _annotation(cls, name: str) -> str:
@@ -114,12 +114,22 @@ class Configured:
             lines.append(f"    {said}.{_REMARKS[declared.role]}")
         return "\n".join(lines)
 
-    def __init__(self, **params: Any) -> None:
-        self._refuse_unknown(params)
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        if inspect.isabstract(cls):
+            lacking = ", ".join(sorted(cls.__abstractmethods__))
+            raise CallError(f"{cls.__name__} is a base class: a class of its kind that can be used has {lacking}")
+        return super().__new__(cls)
+
+    def __init__(self, *by_place: Any, **params: Any) -> None:
+        if by_place:
+            raise CallError(self._only_by_name(by_place[0]))
         for name, declaration in self._params.items():
             # A default that is itself Configured (an index builder) must not be shared between models.
             value = params[name] if name in params else copy.deepcopy(declaration.default)
             setattr(self, name, value)
+        for name, value in params.items():
+            if name not in self._params:
+                raise self._no_parameter(name, shown(value), "set_params({path}={value})")
 
     def __setattr__(self, name: str, value: Any) -> None:
         declaration = self._params.get(name)
@@ -128,12 +138,28 @@ class Configured:
         super().__setattr__(name, value)
 
     @classmethod
-    def _refuse_unknown(cls, names: Mapping[str, Any]) -> None:
-        for name in names:
-            if name not in cls._params:
-                here = next((ours for ours in _ELSEWHERE.get(name, ()) if ours in cls._params), None)
-                hint = nearest(name, cls._params) if here is None else f"; here it is called {here!r}"
-                raise ParameterError(f"{cls.__name__} has no parameter {shown(name)}{hint}")
+    def _only_by_name(cls, value: Any) -> str:
+        """Why `value` by place is refused, with the parameter that it may have been meant for: a part first."""
+        ordered = sorted(cls._params.items(), key=lambda item: not isinstance(item[1].check, part_of))
+        likely = next((name for name, declared in ordered if declared.check.holds(value)), None)
+        such = "" if likely is None else f", such as {cls.__name__}({likely}={shown(value)})"
+        return f"{cls.__name__} takes its parameters by name{such}; got {shown(value)} without one"
+
+    def _no_parameter(self, name: str, value: str, typed: str) -> ParameterError:
+        """The refusal of an unknown name; if a part has it, or might have it, that is told as it is `typed`."""
+        unknown = f"{type(self).__name__} has no parameter {shown(name)}"
+        if known_as(name, self._params) is None:
+            inner = [path for path in self.get_params() if "__" in path]
+            path = name if name in inner else in_parts(name, inner, self._params)
+            if path is not None:
+                told = typed.format(path=path, dotted=path.replace("__", "."), value=value)
+                return ParameterError(f"{unknown}; there is one in {path.partition('__')[0]}: {told}")
+            for where, declared in self._params.items():
+                for cls in declared.check.members() if isinstance(declared.check, part_of) else ():
+                    if name in cls._params:
+                        made = f"{where}={cls.__name__}({name}={value})"
+                        return ParameterError(f"{unknown}; {cls.__name__} has one: {made}")
+        return ParameterError(unknown + meant(name, self._params))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """All parameters by name; with `deep`, those of nested parts too, as `part__name`."""
@@ -152,7 +178,8 @@ class Configured:
         for target in (trial, self):
             for name, value in ordered:
                 head, nested, rest = name.partition("__")
-                target._refuse_unknown({head: value})
+                if head not in target._params:
+                    raise target._no_parameter(name, shown(value), "{path}={value}")
                 if not nested:
                     setattr(target, head, value)
                     continue
@@ -166,7 +193,8 @@ class Configured:
     def set_from_text(self, name: str, text: str) -> None:
         """Set a parameter from a command line's `name=text`; dots or `__` reach into parts: `index.arity=8`."""
         head, nested, rest = name.replace("__", ".").partition(".")
-        self._refuse_unknown({head: text})
+        if head not in self._params:
+            raise self._no_parameter(head, text, "{dotted}={value}")
         if not nested:
             setattr(self, head, self._params[head].check.parse(head, text))
         else:
@@ -204,7 +232,9 @@ class Configured:
     @classmethod
     def params_from_json(cls, params: Mapping[str, Any]) -> dict[str, Any]:
         """The inverse of `to_config()["params"]`; nested parts are rebuilt by name among the classes allowed there."""
-        cls._refuse_unknown(params)
+        for name in params:
+            if name not in cls._params:
+                raise ParameterError(f"{cls.__name__} has no parameter {shown(name)}{meant(name, cls._params)}")
         found = {name: cls._params[name].check.from_json(name, value) for name, value in params.items()}
         then = {name: p.before for name, p in cls._params.items() if p.before is not _NEVER and name not in found}
         return {**found, **then}

@@ -18,6 +18,10 @@ class ParameterError(XtrellisError, ValueError):
     """A parameter has an unknown name or a value it cannot take."""
 
 
+class CallError(ParameterError, TypeError):
+    """A function was called with arguments that it does not have; programs that expect Python's own error get one."""
+
+
 class InputError(XtrellisError, ValueError):
     """An array, matrix or text given to a method does not fit."""
 

@@ -13,6 +13,7 @@ import os
 import time
 from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
+from contextvars import copy_context
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -32,7 +33,8 @@ def staged(source: Callable[[Hungry], Iterable[Any]], *stages: Callable[[Any], A
     """
     lines = [_Line() for _ in range(len(stages) + 1)]
     ends: SimpleQueue[bool] = SimpleQueue()
-    _thread.start_new_thread(_feed, ([source], lines[0], ends))
+    # What the source has to tell of what it reads is heard by whoever listens here.
+    _thread.start_new_thread(copy_context().run, (_feed, [source], lines[0], ends))
     for stage, before, after in zip(stages, lines[:-1], lines[1:], strict=True):
         _thread.start_new_thread(_work, ([stage], before, after, ends))
     late = _Late(ends, len(stages))

@@ -17,6 +17,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Literal, NamedTuple, Protocol, cast
 
+from .calls import clear_calls
+from .errors import InputError, shown
+
 Advance = Callable[[float], None]
 
 
@@ -52,6 +55,7 @@ class ProgressEvent(NamedTuple):
 _listener: ContextVar[Listener | None] = ContextVar("xtrellis_progress", default=None)
 
 
+@clear_calls
 @contextmanager
 def listen(listener: Listener | Callable[[ProgressEvent], object] | None) -> Iterator[None]:
     """Send the progress of everything inside the block (and its thread) to `listener`, most simply a function.
@@ -59,6 +63,8 @@ def listen(listener: Listener | Callable[[ProgressEvent], object] | None) -> Ite
     It is called with a `ProgressEvent` whenever a step begins, gets on, or ends, and for notes. An error that it raises
     stops the work: so can a program that wants no more of it.
     """
+    if listener is not None and not callable(listener) and not hasattr(listener, "begin"):
+        raise InputError(f"listener must be a function, which is called with a ProgressEvent; got {shown(listener)}")
     heard = listener if listener is None or hasattr(listener, "begin") else _Calls(listener)
     token = _listener.set(cast("Listener | None", heard))
     try:

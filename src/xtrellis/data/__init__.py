@@ -1,18 +1,21 @@
 """Data sets: what they are, reading and writing, splitting and describing them, and two that are made on the spot."""
 
 from . import datasets
-from .align import align, labels_from_pairs
+from .align import align, labels_from_pairs, relabel
 from .concatenate import concatenate
 from .dataset import Dataset, split_rows
 from .datasets.synthetic import synthetic, synthetic_blocks
 from .describe import Stats, describe
-from .formats import FORMATS, find_format, read, read_names, read_predictions, write
+from .folder import RowSource, StoredDataset, Writer, convert, is_folder, open, open_rows
+from .formats import FORMATS, Tidy, find_format, read, read_names, read_predictions, reading, write, writing
 from .shared import find_data_root, shared
-from .streams import STREAM_FORMATS, RowBlock, read_text, stream
-from .training import TrainingData, hash_files
+from .streams import STREAM_FORMATS, AnswerLines, RowBlock, read_text, stream
+from .training import LabelKnowledge, TrainingData, hash_files
 
 __all__ = [
-    "FORMATS", "STREAM_FORMATS", "Dataset", "RowBlock", "Stats", "TrainingData", "align", "concatenate", "datasets",
-    "describe", "find_data_root", "find_format", "hash_files", "labels_from_pairs", "read", "read_names",
-    "read_predictions", "read_text", "shared", "split_rows", "stream", "synthetic", "synthetic_blocks", "write",
+    "FORMATS", "STREAM_FORMATS", "AnswerLines", "Dataset", "LabelKnowledge", "RowBlock", "RowSource", "Stats",
+    "StoredDataset", "Tidy", "TrainingData", "Writer", "align", "concatenate", "convert", "datasets", "describe",
+    "find_data_root", "find_format", "hash_files", "is_folder", "labels_from_pairs", "open", "open_rows", "read",
+    "read_names", "read_predictions", "read_text", "reading", "relabel", "shared", "split_rows", "stream",
+    "synthetic", "synthetic_blocks", "write", "writing",
 ]  # fmt: skip

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from ..arrays import Csr, Int64, StringTable, assemble, row_numbers
-from ..core import InputError, ParameterError, choice, require
+from ..core import InputError, ParameterError, choice, clear_calls, require
 from .dataset import Dataset
 
 
+@clear_calls
 def align(dataset: Dataset, names: StringTable, *, unknown: Literal["drop", "keep"] = "drop") -> Dataset:
     """The same rows with the label columns of `names` (a model's).
 
@@ -48,6 +50,15 @@ def align(dataset: Dataset, names: StringTable, *, unknown: Literal["drop", "kee
         excluded=None if dataset.excluded is None else _renumber(dataset.excluded, target, width),
         dropped_labels=dataset.dropped_labels + int(dataset.Y.nnz - Y.nnz),
     )
+
+
+def relabel(dataset: Dataset, targets: Sequence[str | None], names: StringTable) -> Dataset:
+    """The same rows with label columns `names`: `targets` says which of them each label becomes; None is dropped."""
+    column = {name: i for i, name in enumerate(names)}
+    target = np.array([-1 if name is None else column[name] for name in targets], np.int64)
+    Y = _renumber(dataset.Y, target, len(names))
+    excluded = None if dataset.excluded is None else _renumber(dataset.excluded, target, len(names))
+    return replace(dataset, Y=Y, label_names=names, excluded=excluded)
 
 
 def require_distinct(labels: StringTable) -> None:

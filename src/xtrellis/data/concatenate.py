@@ -7,17 +7,23 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from ..arrays import Csr, StringTable, as_features
-from ..core import InputError
+from ..arrays import Csr, StringTable, as_features, is_list
+from ..core import InputError, clear_calls, require, shown
 from .align import align
 from .dataset import Dataset
 
 
+@clear_calls
 def concatenate(datasets: Sequence[Dataset], *, name: str = "") -> Dataset:
     """The rows of all, in their order; labels of the same name are one, in the order of their names.
 
     All must have texts, or all features of the same number. Data without label names must agree in their number.
     """
+    if not is_list(datasets):
+        raise InputError(f"datasets must be a list of them; got {shown(datasets)}")
+    datasets = list(datasets)
+    for i, data in enumerate(datasets):
+        require(data, Dataset, f"datasets[{i}]", "an xt.Dataset")
     if not datasets:
         raise InputError("there must be at least one data set to join")
     if len(datasets) == 1:
@@ -33,6 +39,8 @@ def concatenate(datasets: Sequence[Dataset], *, name: str = "") -> Dataset:
         )
         raise InputError(f"data sets can be joined if all have texts, or the same number of features; got {kinds}")
     first = datasets[0]
+    if not with_texts:
+        _require_same_features(datasets)
     if first.label_names is None:
         if len({data.n_labels for data in datasets}) > 1:
             counts = ", ".join(str(data.n_labels) for data in datasets)
@@ -57,6 +65,16 @@ def concatenate(datasets: Sequence[Dataset], *, name: str = "") -> Dataset:
         excluded=excluded,
         dropped_labels=sum(data.dropped_labels for data in datasets),
     )
+
+
+def _require_same_features(datasets: Sequence[Dataset]) -> None:
+    named = [data for data in datasets if data.feature_names is not None]
+    for data in named[1:]:
+        if data.feature_names != named[0].feature_names:
+            raise InputError(
+                f"the features of {named[0].name or '?'} and {data.name or '?'} have other names, or another order; "
+                "number them alike before they are joined"
+            )
 
 
 def _stacked(matrices: Sequence[Csr | None]) -> Csr:

@@ -20,9 +20,10 @@ from ..arrays import (
     row_numbers,
     take_rows,
 )
-from ..core import InputError, integer, key, mix_words, number, shown
+from ..core import InputError, clear_calls, integer, key, mix_words, number, shown, text
 
 
+@clear_calls
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
     """Rows to learn from or to be judged on.
@@ -46,6 +47,8 @@ class Dataset:
         def put(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
 
+        text()("name", self.name)
+        integer(at_least=0, at_most=2**63 - 1)("dropped_labels", self.dropped_labels)
         if self.X is None and self.texts is None:
             raise InputError("a Dataset needs features (X) or texts; got neither")
         if self.X is not None:
@@ -92,13 +95,15 @@ class Dataset:
     def labels_of(self, row: int) -> list[str]:
         """The label names of one row, or the label numbers as text when there are no names."""
         integer(at_least=-(2**63), at_most=2**63 - 1)("row", row)
-        row = range(self.n_rows)[row]  # negative numbers count from the end; others raise IndexError
+        if not -self.n_rows <= row < self.n_rows:  # negative numbers count from the end
+            raise IndexError(f"there is no row {row}: the data set has {self.n_rows}")
+        row = range(self.n_rows)[row]
         ids = self.Y.indices[self.Y.indptr[row] : self.Y.indptr[row + 1]]
         return [str(i) if self.label_names is None else self.label_names[int(i)] for i in ids]
 
     def select(self, rows: Any) -> Dataset:
         """Some of the rows, in the order given: positions, a boolean mask, or a slice. Columns stay as they are."""
-        chosen = _positions(rows, self.n_rows)
+        chosen = positions(rows, self.n_rows)
         return replace(
             self,
             X=None if self.X is None else take_rows(self.X, chosen),
@@ -113,6 +118,7 @@ class Dataset:
         return self.select(train), self.select(held_out)
 
 
+@clear_calls
 def split_rows(n_rows: int, *, holdout: float = 0.1, seed: int = 0) -> tuple[Int64, Int64]:
     """Row numbers (train, held out), each ascending.
 
@@ -140,7 +146,8 @@ def remove_pairs(Y: Csr, pairs: Csr) -> Csr:
     return assemble(Y.data[kept], Y.indices[kept], indptr.astype(np.int64), Y.shape)
 
 
-def _positions(rows: Any, n: int) -> Int64:
+def positions(rows: Any, n: int) -> Int64:
+    """Row numbers from 0, of what says which of n rows are meant: numbers, a boolean mask, or a slice."""
     if isinstance(rows, slice):
         return np.arange(n, dtype=np.int64)[rows]
     try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Array, Csr
-from ..core import require
+from ..core import clear_calls, require
 from .dataset import Dataset
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ class Stats:
         return render(self)
 
 
+@clear_calls
 def describe(dataset: Dataset) -> Stats:
     """Statistics of `dataset`. One pass over the matrices."""
     require(dataset, Dataset, "dataset", "an xt.Dataset")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from ..core import DataError
+from ..core import DataError, clear_calls
 from .dataset import Dataset
 from .formats import read
 
@@ -26,6 +26,7 @@ def find_data_root() -> Path | None:
     return None
 
 
+@clear_calls
 def shared(
     name: str, part: str = "train", *, labels: Iterable[str] | None = None, threads: int | None = None
 ) -> Dataset:

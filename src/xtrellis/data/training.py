@@ -7,8 +7,9 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -16,25 +17,49 @@ from ..arrays import (
     Csr,
     Float32,
     Int64,
+    Rows,
     StringTable,
     as_features,
     as_labels,
     as_numbers,
     as_texts,
+    assemble,
+    is_on_disk,
     n_bytes_of,
     take_rows,
     unfolds_too_far,
-    unit_rows,
+    unit_values,
 )
-from ..core import InputError, shown, size_text
+from ..core import InputError, clear_calls, shown, size_text
+from ..store import file_array, let_go
+from .dataset import Dataset, positions
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 MOST_WEIGHT = 1e6  # of a row; and its inverse the least: beyond, float32 loses the other rows
+TOGETHER = 64 << 20  # bytes of a file that are looked at before its pages are let go
 SAMPLED = 1 << 20  # bytes of a large file's beginning and end that stand for it
 
 
+class LabelKnowledge(Protocol):
+    """What a vocabulary knows of the labels of a training; `xtrellis.vocabulary.KnownLabels` is one."""
+
+    def __len__(self) -> int: ...
+
+    def names_of(self, label: int) -> Sequence[str]:
+        """All names of a label."""
+
+    @property
+    def hierarchy(self) -> tuple[Int64, Int64, StringTable]:
+        """Edges (child, parent; -1 for the top) among nodes, labels first, and the nodes' ids."""
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of it."""
+
+
+@clear_calls
 @dataclass(frozen=True, eq=False)
 class TrainingData:
     """Rows with features and labels; beside them the rows' texts, the labels' names and features, if there are such.
@@ -48,6 +73,7 @@ class TrainingData:
     label_names: StringTable | None = None
     label_features: Csr | None = None  # L×any: help to place the labels in a tree
     sample_weight: Float32 | None = None  # n: how much each row counts
+    known: LabelKnowledge | None = None  # what a vocabulary says of the labels
 
     _unscaled: ClassVar[Csr | None] = None
 
@@ -61,15 +87,22 @@ class TrainingData:
         label_names: Iterable[str] | None = None,
         label_features: Any = None,
         sample_weight: Any = None,
+        known: LabelKnowledge | None = None,
     ) -> TrainingData:
-        """From whatever users have, checked; a TrainingData passes as it is."""
+        """From whatever users have, checked; a TrainingData passes as it is, of a Dataset its parts are taken."""
         if isinstance(X, TrainingData):
-            if any(given is not None for given in (Y, texts, label_names, label_features, sample_weight)):
+            if any(given is not None for given in (Y, texts, label_names, label_features, sample_weight, known)):
                 raise InputError("TrainingData holds labels, texts and names itself; give nothing beside it")
             return X
+        if isinstance(X, Dataset):
+            if any(given is not None for given in (Y, texts, label_names)):
+                raise InputError("a Dataset holds labels, texts and names itself; give none of them beside it")
+            X, Y, texts, label_names = X.X, X.Y, X.texts, X.label_names
+            if X is None:
+                raise InputError("this Dataset has texts and no features: train an xt.Tagger on it")
         if Y is None:
             raise InputError("training needs labels: fit(X, Y)")
-        return cls(X, Y, texts, label_names, label_features, sample_weight)  # type: ignore[arg-type]  # checked as it is made
+        return cls(X, Y, texts, label_names, label_features, sample_weight, known)  # type: ignore[arg-type]  # checked as it is made
 
     def __post_init__(self) -> None:
         X = as_features(self.X)
@@ -88,6 +121,8 @@ class TrainingData:
         features = None if self.label_features is None else as_features(self.label_features, name="label features")
         if features is not None and features.shape[0] != n_labels:
             raise InputError(f"label features have {features.shape[0]} rows; Y has {n_labels} labels")
+        if self.known is not None and len(self.known) != n_labels:
+            raise InputError(f"the vocabulary knows {len(self.known)} labels of this training; Y has {n_labels}")
         texts = None if self.texts is None else as_texts(self.texts, n_rows=n_rows)
         weights = None if self.sample_weight is None else _weights(self.sample_weight, n_rows)
         vars(self).update(X=X, Y=Y, texts=texts, label_names=names, label_features=features, sample_weight=weights)
@@ -114,12 +149,23 @@ class TrainingData:
 
     @property
     def n_bytes(self) -> int:
-        """Of all matrices; of scaled rows, the values they had before are somebody's still."""
-        scaled = 0 if self._unscaled is None else int(self._unscaled.data.nbytes)
-        return n_bytes_of(self.X, self.Y, self.label_features) + scaled
+        """Of all matrices in memory; of scaled rows, the values they had before are somebody's still."""
+        matrices = [matrix for matrix in (self.X, self.Y, self.label_features) if matrix is not None]
+        arrays = [array for m in matrices for array in (m.indptr, m.indices, m.data)]
+        if self._unscaled is not None:
+            arrays.append(self._unscaled.data)
+        return sum(int(array.nbytes) for array in arrays if not is_on_disk(array))
+
+    @property
+    def on_disk(self) -> int:
+        """Bytes of the matrices that lie in files and take no memory for good."""
+        matrices = [matrix for matrix in (self.X, self.Y) if matrix is not None]
+        arrays = [array for m in matrices for array in (m.indptr, m.indices, m.data)]
+        return sum(int(array.nbytes) for array in arrays if is_on_disk(array))
 
     def select(self, rows: Any) -> Self:
-        """Some of the rows; labels stay as they are."""
+        """Some of the rows: positions, a boolean mask, or a slice; labels stay as they are."""
+        rows = positions(rows, self.n_rows)
         texts = None if self.texts is None else [self.texts[int(i)] for i in rows]
         weights = None if self.sample_weight is None else self.sample_weight[rows]
         return self._with(X=take_rows(self.X, rows), Y=take_rows(self.Y, rows), texts=texts, sample_weight=weights)
@@ -132,8 +178,13 @@ class TrainingData:
 
     def at_unit_length(self) -> Self:
         """The same with rows of features at length 1: itself, if they are."""
-        X = unit_rows(self.X)
-        return self if X is self.X else self._with(X=X, _unscaled=self.X)
+        values = _unit_on_disk(self.X) if is_on_disk(self.X.data) else unit_values(self.X)
+        if values is self.X.data:
+            return self
+        X = assemble(values, self.X.indices, self.X.indptr, self.X.shape)
+        if getattr(self.X, "source", None) is not None:
+            X.source = self.X.source._replace(unit=True)
+        return self._with(X=X, _unscaled=self.X)
 
     def _with(self, **changed: Any) -> Self:
         """A copy; what is made of checked data is not checked again."""
@@ -152,7 +203,24 @@ class TrainingData:
             "label names": None if self.label_names is None else _strings(self.label_names),
             "label features": None if self.label_features is None else _matrix(self.label_features),
             **({} if self.sample_weight is None else {"weights": _digest(self.sample_weight)}),
+            **({} if self.known is None else {"vocabulary": self.known.fingerprint}),
         }
+
+
+def _unit_on_disk(X: Csr) -> Float32:
+    """The values of rows at length 1, in a file; X's own, if they had that length."""
+    values, changed = file_array(len(X.data), np.float32), False
+    cuts = np.searchsorted(X.indptr, np.arange(0, len(X.data), TOGETHER >> 3))
+    for first, last in pairwise(np.unique([*cuts.tolist(), int(X.shape[0])]).tolist()):
+        here = slice(int(X.indptr[first]), int(X.indptr[last]))
+        some = Rows(X.data[here], X.indices[here], X.indptr[first : last + 1] - X.indptr[first], (last - first, 0))
+        scaled = unit_values(some, values[here])
+        if scaled is some.data:
+            values[here] = scaled
+        else:
+            changed = True
+        let_go()
+    return values if changed else X.data
 
 
 def _weights(given: Any, n_rows: int) -> Float32:
@@ -172,7 +240,11 @@ def _matrix(matrix: Csr) -> str:
 def _digest(*arrays: Any) -> str:
     digest = hashlib.blake2b(digest_size=16)
     for array in arrays:
-        digest.update(np.ascontiguousarray(array).view(np.uint8).data)
+        content = np.ascontiguousarray(array).view(np.uint8)
+        for begin in range(0, len(content), TOGETHER):
+            digest.update(content[begin : begin + TOGETHER].data)
+            if is_on_disk(array):
+                let_go()
     return digest.hexdigest()
 
 

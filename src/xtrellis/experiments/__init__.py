@@ -18,7 +18,9 @@ from .results import Results, machine, stamp
 from .rounds import overlap_rounds
 
 # name -> module; imported when asked for, since some need heavy libraries
-EXPERIMENTS: dict[str, str] = {name: name for name in ("disentangle", "elias", "encoders", "glas", "rank", "tradeoff")}
+EXPERIMENTS: dict[str, str] = {
+    name: name for name in ("disentangle", "elias", "encoders", "glas", "living", "rank", "tradeoff", "witnesses")
+}
 
 
 def experiment(name: str) -> Experiment:

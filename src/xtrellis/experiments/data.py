@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,6 +11,9 @@ from ..core import InputError
 from ..data import Dataset, datasets, read, shared
 from ..labels import inverse_propensity, label_frequency, propensity_constants
 from ..text import Vectorizer
+from .neighbourhood import neighbourhood
+
+SOME = re.compile(r"(.+)@([1-9][0-9]*)")  # a data set and how many of its rows
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class Bench:
         self._last: Prepared | None = None
 
     def data(self, name: str) -> Prepared:
-        """`pydocs`, one of the shared sets by name, or a folder with train and test parts."""
+        """`pydocs`, one of the shared sets by name, or a folder with train and test parts; NAME@1000: so many rows."""
         if self._last is None or self._last.name != name:
             self._last = None  # two data sets at once may not fit
             self._last = prepare(name, self.threads)
@@ -48,6 +52,9 @@ class Bench:
 
 def prepare(name: str, threads: int | None = None) -> Prepared:
     """Read both parts and give texts their features, fitted on train."""
+    if (few := SOME.fullmatch(name)) and not Path(name).exists():
+        whole = prepare(few[1], threads)
+        return Prepared(name, *neighbourhood(whole.train, whole.test, int(few[2])))
     if name == "pydocs":
         train, test = datasets.load(name)
     elif Path(name).is_dir():

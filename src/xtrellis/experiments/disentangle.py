@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections import defaultdict
 from importlib.util import find_spec
 from typing import Any
@@ -15,14 +13,25 @@ from ..index import BalancedTree, InterpolatedTree, Overlap
 from ..labels import entangle, fuse
 from ..linear import LinearTree
 from ..metrics import bootstrap, per_row
-from ..model import Model
-from ..neural import XTransformer
 from .ablations import RandomOverlap
 from .base import Experiment, Run
 from .copies import plain_mean, search_coverage
 from .data import Bench, Prepared
+from .disentangle_parts.costs import (
+    BARE,
+    DEEP,
+    FORMER,
+    PRESET,
+    XR_LINEAR,
+    cost,
+    costs_table,
+    deep_cost,
+    measure_presets,
+    presets_table,
+)
+from .disentangle_parts.tries import measure_tries, tries_table
 from .figures import Figures, table
-from .measure import latency, quality
+from .measure import quality
 
 SIZES = (2, 4, 6, 8, 10, 12, 16)
 MODES = ("easy", "medium", "hard")
@@ -31,10 +40,7 @@ COPIES = (1, 2, 3, 4, 5, 6)
 LIMIT = 200  # labels in a cluster, as in the preset
 RANDOM = "random copies"
 PLAIN_MEAN = "overlap, plain mean"
-PRESET = "preset"  # against `xr-linear`
 SMALL = "small clusters"  # at most 100 labels, which begin as 50, two places, beam 7: the preset of earlier versions
-BARE = "preset without overlap"  # its tree, solver, storage and beam: what these do by themselves
-DEEP = "x-transformer"  # with its features, and the tree of the preset against its own
 VARIANTS: dict[str, dict[str, Any] | None] = {
     "none": None,
     "overlap": {},
@@ -54,7 +60,6 @@ VARIANTS: dict[str, dict[str, Any] | None] = {
 }
 BY_FREQUENCY = "interpolated"  # with and without overlap, both over an InterpolatedTree
 COSTS = ("overlap", "overlap, best counts", "no limit", "coverage, out of fold", SMALL, PRESET, BARE, "no update", DEEP)
-TURNS = 7  # of predictions, the least counts
 METRICS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
 
 
@@ -84,6 +89,9 @@ def plan(data: str, seed: int, small: bool) -> list[Run]:
         ]  # fmt: skip
     runs += [{"part": "copies", "data": data, "seed": seed, "copies": c} for c in copies]
     runs += [{"part": "variant", "data": data, "seed": seed, "variant": v} for v in variants]
+    runs.append({"part": "presets", "data": data, "seed": seed})
+    if seed == 0 and not small:
+        runs.append({"part": "tries", "data": data, "seed": seed})
     if seed == 0:
         known = [v for v in COSTS if v != DEEP or find_spec("torch")]
         runs += [{"part": "cost", "data": data, "seed": seed, "variant": v} for v in known]
@@ -98,10 +106,14 @@ def measure(run: Run, bench: Bench) -> list[dict[str, Any]]:
         fused, where = entangle(data.train, int(run["k"]), mode=run["mode"], seed=seed)
         data = Prepared(data.name, fused, fuse(data.test, where))
     if run.get("variant") == DEEP:
-        return [_deep_cost(data, seed, bench.threads)]
+        return [deep_cost(data, seed, bench.threads)]
+    if run["part"] == "presets":
+        return measure_presets(_presets(seed, bench.threads), data, METRICS, seed)
+    if run["part"] == "tries":
+        return measure_tries(data, _presets(seed, bench.threads), seed, bench.threads)
     plain, model = _models(run, bench.threads)
     if run["part"] == "cost":
-        return [_cost(plain, model, data)]
+        return [cost(plain, model, data)]
     for it in (plain, model):
         it.fit(data.train.X, data.train.Y)
     tops = {"plain": plain.predict(data.test.X, k=5), "model": model.predict(data.test.X, k=5)}
@@ -146,46 +158,13 @@ def _models(run: Run, threads: int | None) -> tuple[LinearTree, LinearTree]:
     return plain, model.set_params(index=BalancedTree(max_leaf=50), beam=7) if variant == SMALL else model
 
 
-def _cost(plain: LinearTree, model: LinearTree, data: Prepared) -> dict[str, Any]:
-    """Seconds of training, microseconds a row in batches and alone: taking turns, the least counts."""
-    both: dict[str, Model] = {"plain": plain, "model": model}
-    train = dict.fromkeys(both, math.inf)
-    for _ in range(2):
-        for name, it in both.items():
-            begun = time.perf_counter()
-            it.fit(data.train.X, data.train.Y)
-            train[name] = min(train[name], time.perf_counter() - begun)
-    return {"plain bytes": plain.trees[0].n_bytes, "bytes": model.trees[0].n_bytes} | _times(both, train, data)
-
-
-def _deep_cost(data: Prepared, seed: int, threads: int | None) -> dict[str, Any]:
-    """The same for X-Transformer, whose encoder is trained alike in both; once, since that takes minutes."""
-    plain, other = (preset(name, seed=seed, threads=threads) for name in (DEEP, f"{DEEP}-overlap"))
-    assert isinstance(plain, XTransformer)  # what the presets are
-    assert isinstance(other, XTransformer)
-    both: dict[str, Model] = {"plain": plain, "model": other}
-    train: dict[str, float] = {}
-    for name, it in both.items():
-        begun = time.perf_counter()
-        it.fit(data.train.X, data.train.Y, texts=data.train.texts)
-        train[name] = time.perf_counter() - begun
-    sizes = {"plain bytes": plain.fitted_tree.trees[0].n_bytes, "bytes": other.fitted_tree.trees[0].n_bytes}
-    return sizes | _times(both, train, data)
-
-
-def _times(both: dict[str, Model], train: dict[str, float], data: Prepared) -> dict[str, Any]:
-    batch = dict.fromkeys(both, math.inf)
-    for _ in range(TURNS):
-        for name, it in both.items():
-            begun = time.perf_counter()
-            it.predict(data.test.X, k=10)
-            batch[name] = min(batch[name], 1e6 * (time.perf_counter() - begun) / data.test.n_rows)
-    alone = latency(both, data.test.X)
-    return {
-        f"{name} {what}": round(value, 4)
-        for name in both
-        for what, value in (("train s", train[name]), ("us", batch[name]), ("p50 us", alone[name]["p50"]))
+def _presets(seed: int, threads: int | None) -> dict[str, LinearTree]:
+    """What is compared in precision, time and size together."""
+    made = {
+        name: _models({"variant": what, "seed": seed}, threads) for name, what in ((FORMER, SMALL), (PRESET, PRESET))
     }
+    bare = _models({"variant": BARE, "seed": seed}, threads)[1]
+    return {XR_LINEAR: made[FORMER][0], FORMER: made[FORMER][1], PRESET: made[PRESET][1], BARE: bare}
 
 
 def page(rows: list[dict[str, Any]], figures: Figures) -> str:
@@ -207,9 +186,15 @@ def page(rows: list[dict[str, Any]], figures: Figures) -> str:
     variants = [row for row in rows if row["part"] == "variant"]
     if variants:
         parts += ["## Variants", LEGEND, _grouped(variants, "variant")]
+    presets = [row for row in rows if row["part"] == "presets"]
+    if presets:
+        parts += ["## The preset", presets_table(presets, METRICS)]
+    tries = [row for row in rows if row["part"] == "tries"]
+    if tries:
+        parts += ["## What was tried for the preset", tries_table(tries)]
     costs = [row for row in rows if row["part"] == "cost"]
     if costs:
-        parts += ["## What they cost", _costs(costs)]
+        parts += ["## What they cost", costs_table(costs, COSTS, COPIES)]
     return "\n\n".join(parts)
 
 
@@ -276,22 +261,6 @@ def _grouped(rows: list[dict[str, Any]], by: str) -> str:
                 ])  # fmt: skip
     head = ("data", by, *METRICS, "gain in P@5", "covered, %", "places a label", "size", "seeds")
     return table(head, lines)
-
-
-def _costs(rows: list[dict[str, Any]]) -> str:
-    names = {"train s": "training", "us": "prediction, batch", "p50 us": "prediction, single (median)"}
-    lines = []
-    order = [*COSTS, *map(_places, COPIES)]
-    told = [{**row, "what": row["variant"] if "variant" in row else _places(row["copies"])} for row in rows]
-    for row in sorted(told, key=lambda row: (row["data"], order.index(row["what"]))):
-        ratios = [f"{row[f'model {what}'] / row[f'plain {what}']:.2f}×" for what in names]
-        lines.append([row["data"], row["what"], *ratios, f"{row['model us']:.1f}", f"{row['model p50 us']:.1f}"])
-    head = ("data", "variant", *names.values(), "µs a row, batch", "µs, single")
-    return "Against the same tree without overlap, both taking turns.\n\n" + table(head, lines)
-
-
-def _places(copies: int) -> str:
-    return f"best counts, {copies} place{'s' * (copies > 1)}"
 
 
 def _interval(group: list[dict[str, Any]]) -> str:

@@ -7,23 +7,28 @@ BagEncoder, where the paper fine-tunes BERT: gains of the index can be compared 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..arrays import TopK
 from ..catalog import preset
+from ..linear import LinearTree
 from ..model import Model
-from ..neural import Elias, n_clusters
+from ..neural import BagEncoder, Elias, EncodedModel, n_clusters
 from ..rank import Ensemble, Ranker, Reranked
 from ..store import Storable
 from .base import Experiment, Run
 from .data import Bench, Prepared
-from .elias_index import index_facts, recall_at, recall_by_decile
-from .elias_page import METRICS, OTHERS, STEPS, page
+from .elias_parts.index import index_facts, recall_at, recall_by_decile, tree_costs
+from .elias_parts.page import METRICS, OTHERS, STEPS, page
 from .measure import quality
 
-SMALL = 2  # steps and other models of a small run
+Made = Callable[..., Model]  # a preset by name, with parameters
+
+SECOND = "stage 2 and after"
+SMALL: dict[str, Any] = {"encoder": BagEncoder(dim=128), "epochs": 8, "shortlist_size": 500}  # models of a small run
 SWEPT: dict[str, tuple[Any, ...]] = {  # one by one, beside the preset
     "shortlist_weight": (0.0, 0.05, 1.0),  # λ
     "edges_per_cluster": (1, 3, 30),  # κ as multiples of the labels a cluster has
@@ -37,28 +42,41 @@ SWEPT: dict[str, tuple[Any, ...]] = {  # one by one, beside the preset
     "reset_classifiers": (False,),
 }
 SHARES = ("edges_per_cluster", "edge_scale")
+FEW = ("cluster_scale", "edge_scale")  # swept in a small run
 SEEDS = 100  # between the seeds of an ensemble's members
 
 
 def plan(data: str, seed: int, small: bool) -> list[Run]:
-    """All steps of ELIAS in one run, since each builds on the one before; the others; and (one seed) the sweeps."""
-    common = {"data": data, "seed": seed, "factor": None, "value": None}
-    runs: list[Run] = [{**common, "model": "first steps" if small else "all steps"}]
-    runs += [{**common, "model": name} for name in OTHERS[: SMALL if small else None]]
-    if not small and seed == 0:
-        runs += [{**common, "model": "stage 2", "factor": f, "value": v} for f, vs in SWEPT.items() for v in vs]
+    """The first stage; what builds on the second in one run; the others; the ensemble; and (one seed) the sweeps.
+
+    A small run is of smaller models (SMALL), without the ensemble and most of the sweeps.
+    """
+    common = {"data": data, "seed": seed, "size": "small" if small else "preset", "factor": None, "value": None}
+    models = [STEPS[0], SECOND, *OTHERS, *(() if small else STEPS[-1:])]
+    runs: list[Run] = [{**common, "model": name} for name in models]
+    swept = {name: SWEPT[name] for name in FEW if name in SWEPT} if small else SWEPT
+    if seed == 0:
+        runs += [{**common, "model": STEPS[1], "factor": f, "value": v} for f, vs in swept.items() for v in vs]
     return runs
 
 
 def measure(run: Run, bench: Bench) -> list[dict[str, Any]]:
     """Train what the run names; quality on test, recall by label frequency, and the index if there is one."""
-    data, seeded = bench.data(run["data"]), {"seed": run["seed"], "threads": bench.threads}
-    if run["model"] == "all steps":
-        return _steps(data, **seeded)
-    if run["model"] == "first steps":
-        return [_trained(data, name, preset("elias", stages=s, **seeded)) for s, name in enumerate(STEPS[:SMALL], 1)]
-    name = "elias" if run["model"] == "stage 2" else run["model"]
-    model = preset(name, **seeded)
+    data = bench.data(run["data"])
+
+    def made(name: str, **params: Any) -> Model:
+        model = preset(name, **{"seed": run["seed"], "threads": bench.threads, **params})
+        inner = model.base if isinstance(model, Reranked) else model
+        if run["size"] == "small" and isinstance(inner, EncodedModel):
+            inner.set_params(**{name: value for name, value in SMALL.items() if name in inner.get_params(deep=False)})
+        return model
+
+    if run["model"] == SECOND:
+        return _steps(data, made, seed=run["seed"], threads=bench.threads)
+    if run["model"] == STEPS[-1]:
+        return [_ensemble(data, made, seed=run["seed"], threads=bench.threads)]
+    stages = {name: {"stages": i} for i, name in enumerate(STEPS[:2], 1)}.get(run["model"])
+    model = made("elias", **stages) if stages else made(run["model"])
     if run["factor"] in SHARES:
         n_labels = data.train.n_labels
         model.set_params(**{run["factor"]: -(-run["value"] * n_labels // n_clusters(None, n_labels))})
@@ -67,44 +85,48 @@ def measure(run: Run, bench: Bench) -> list[dict[str, Any]]:
     return [_trained(data, run["model"], model, facts=run["factor"] is None)]
 
 
-def _steps(data: Prepared, *, seed: int, threads: int | None) -> list[dict[str, Any]]:
-    """Stage 1; stage 2, ranker and calibration share one training; each further member of the ensemble has its own."""
+def _steps(data: Prepared, made: Made, *, seed: int, threads: int | None) -> list[dict[str, Any]]:
+    """Stage 2, rankers and calibration share one training."""
     X, Y = data.train.X, data.train.Y
-    one, two, ranked, logistic, calibrated, three = STEPS
-    rows = [_trained(data, one, preset("elias", stages=1, seed=seed, threads=threads))]
-    began = time.perf_counter()
-    full = preset("elias++", seed=seed, threads=threads).fit(X, Y)
+    _, two, ranked, logistic, calibrated, _ = STEPS
+    began = time.process_time()
+    full = made("elias++").fit(X, Y)
     assert isinstance(full, Reranked)  # what the preset is
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
     base = full.fitted_base
-    rows.append(_measured(data, two, base))
+    rows = [_measured(data, two, base)]
     plain = Reranked(calibrate=False, seed=seed, threads=threads).fit(X, Y, fitted_base=base)
     rows.append({**_measured(data, ranked, plain), "by frequency": _opinions(data, plain)})
     other = Reranked(ranker=Ranker(loss="logistic", transform="sigmoid"), calibrate=False, seed=seed, threads=threads)
     rows.append(_measured(data, logistic, other.fit(X, Y, fitted_base=base)))
-    rows.append({**_measured(data, calibrated, full), "seconds": round(seconds, 1)})
-    began = time.perf_counter()
-    more = [preset("elias++", seed=seed + SEEDS * i, threads=threads).fit(X, Y) for i in (1, 2)]
-    members = Ensemble.of([full, *more], threads=threads)
-    seconds += time.perf_counter() - began
-    return [*rows, {**_measured(data, three, members), "seconds": round(seconds, 1)}]
+    return [*rows, {**_measured(data, calibrated, full), "processor seconds": round(seconds, 1)}]
+
+
+def _ensemble(data: Prepared, made: Made, *, seed: int, threads: int | None) -> dict[str, Any]:
+    """Members begin with other clusters."""
+    began = time.process_time()
+    members = [made("elias++", seed=seed + SEEDS * i).fit(data.train.X, data.train.Y) for i in range(3)]
+    seconds = round(time.process_time() - began, 1)
+    return {**_measured(data, STEPS[-1], Ensemble.of(members, threads=threads)), "processor seconds": seconds}
 
 
 def _trained(data: Prepared, name: str, model: Model, *, facts: bool = True) -> dict[str, Any]:
-    began = time.perf_counter()
+    began = time.process_time()  # of all threads: comparable whatever else the machine does
     model.fit(data.train.X, data.train.Y)
-    seconds = round(time.perf_counter() - began, 1)
-    return {**_measured(data, name, model, facts=facts), "seconds": seconds}
+    seconds = round(time.process_time() - began, 1)
+    return {**_measured(data, name, model, facts=facts), "processor seconds": seconds}
 
 
 def _measured(data: Prepared, name: str, model: Model, *, facts: bool = True) -> dict[str, Any]:
-    began = time.perf_counter()
+    began = time.process_time()
     top = model.predict(data.test.X, k=100)
-    took = 1e3 * (time.perf_counter() - began) / max(1, data.test.n_rows)
+    took = 1e3 * (time.process_time() - began) / max(1, data.test.n_rows)
     out: dict[str, Any] = {"model": name, "ms a row": round(took, 4), **quality(data, top, METRICS)}
     out |= {"deciles": recall_by_decile(data, top), "recall": recall_at(data, top), "megabytes": _megabytes(model)}
     if isinstance(model, Elias) and facts:
         out |= index_facts(model, data)
+    if isinstance(model, LinearTree):
+        out["costs"] = tree_costs(model, data)
     return out
 
 
@@ -138,7 +160,7 @@ def _opinions(data: Prepared, model: Reranked) -> dict[str, list[float]]:
 EXPERIMENT = Experiment(
     name="elias",
     title="A learned index of labels (ELIAS)",
-    data=("mdn-seealso", "debian-depends", "acl-authors"),
+    data=("mdn-seealso", "debian-depends", "acl-authors"),  # or, say, acl-authors@10000: some of its rows
     seeds=2,
     plan=plan,
     measure=measure,

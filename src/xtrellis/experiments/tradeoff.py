@@ -1,4 +1,4 @@
-"""How frequencies in the tree trade precision for depth and time (Baharav et al. 2021, figures 3 and 4).
+"""How frequencies in the tree trade precision for depth and time (Baharav et al. 2021, figures 1, 3, 4 and 6).
 
 A run trains one kind of model over interpolated trees from balanced 2-means (0) to Fano's code (inf), and asks all of
 them in turn. LinearTree has the paper's setting (binary, 100 labels a leaf) and ours (16-way); SoftmaxTree has binary
@@ -20,7 +20,10 @@ from .base import Experiment, Run
 from .data import Bench
 from .figures import Figures
 from .measure import latency
+from .tradeoff_parts import fasttext
 from .tradeoff_parts.factors import KS, PARTS, SHAPES, make_model, measure_factors, name_of, native_latency
+from .tradeoff_parts.fasttext import measure_fasttext
+from .tradeoff_parts.imbalance import measure_imbalance
 from .tradeoff_parts.tables import VARIANTS, page_of
 
 TRADEOFFS = (0, 0.25, 0.5, 1, 2, 6, 10, 30, 100, 300, 1000, math.inf)
@@ -36,11 +39,19 @@ def plan(data: str, seed: int, small: bool) -> list[Run]:
             {"model": model, "route": r, "frequency": f} for model in ("linear-2", "softmax") for r, f in VARIANTS
         ]
         kinds += [{"model": model, "part": part} for part, models in PARTS.items() for model in models]
+        if data in fasttext.SETS:
+            kinds.append({"model": "softmax", "part": "fasttext"})
+    if seed == 0:
+        kinds.append({"model": "none", "part": "imbalance"})
     return [{"data": data, "seed": seed, **kind, "small": small} for kind in kinds]
 
 
 def measure(run: Run, bench: Bench) -> list[dict[str, Any]]:
     """Train over every tree, then compare."""
+    if run.get("part") == "imbalance":
+        return [measure_imbalance(bench.data(run["data"]).train.Y)]
+    if run.get("part") == "fasttext":
+        return measure_fasttext(run, bench)
     if "part" in run:
         return measure_factors(run, bench)
     data, kind = bench.data(run["data"]), run["model"]

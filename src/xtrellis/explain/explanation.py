@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..core import clear_calls
+from .matches import NameMatch
+from .neighbor import Neighbor
+from .verdict import Verdict
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -49,6 +54,7 @@ class Step:
     rivals: int  # how many were ranked, this one included; 0 if none was
     edge_log_score: float | None = None  # of the learned edge that leads here; None where edges have no scores
     vector: float | None = None  # what an encoder's vector added as a whole; None if it is shared out among features
+    group: str | None = None  # what the node is called, where a hierarchy was given; None if nobody has named it
 
     @property
     def score(self) -> float:
@@ -69,6 +75,7 @@ class Step:
         """Plain data for JSON."""
         return {
             "node": self.node,
+            **({} if self.group is None else {"group": self.group}),
             "labels": [{"label": label, **_name(label, label_names)} for label in self.labels],
             "n_labels": self.n_labels,
             "margin": self.margin,
@@ -145,6 +152,7 @@ class Opinion:
         }
 
 
+@clear_calls
 @dataclass(frozen=True)
 class Explanation:
     """Why a label got its score for one row, or why it was not found."""
@@ -163,11 +171,20 @@ class Explanation:
     members: tuple[Explanation, ...] = ()  # of an ensemble; there are no paths then but theirs
     shortlist: int | None = None  # of an index that asks only so many of the labels that the beam leads to
     more_paths: int = 0  # weaker ones that are left out of `paths`
+    neighbors: tuple[Neighbor, ...] = ()  # where training rows vote (search="neighbors"); there are no paths then
+    label_weight: float = 1.0  # that the label's share of their votes is multiplied by
+    verdict: Verdict | None = None  # how a blend made one probability of what its members say
+    matches: tuple[NameMatch, ...] = ()  # where names are looked for (search="names"): the label's in the text
 
     @property
     def reached(self) -> bool:
         """True if search finds the label, in one tree at least."""
-        return any(path.reached for path in self.paths) or any(member.reached for member in self.members)
+        return (
+            any(path.reached for path in self.paths)
+            or any(member.reached for member in self.members)
+            or any(near.votes for near in self.neighbors)
+            or len(self.matches) > 0
+        )
 
     @property
     def deciding(self) -> tuple[Path, ...]:
@@ -184,8 +201,12 @@ class Explanation:
     def open_score(self) -> float:
         """The score if the beam left nothing out, as the model's `score` gives it; of an ensemble, the mean of its
         members'."""
+        if self.verdict is not None:
+            return self.verdict.probability
         if self.members:
             return sum(member.open_score for member in self.members) / len(self.members)
+        if self.search in ("neighbors", "names"):
+            return self.score
         scores: dict[int, list[float]] = {}
         for path in self.paths:
             scores.setdefault(path.tree, []).append(path.score)
@@ -194,7 +215,8 @@ class Explanation:
     def pushes(self) -> dict[int, float]:
         """What each feature added to the margins of the deciding paths, summed along a path, averaged over paths.
 
-        What it added to a ranker's margin counts too; of an ensemble, the mean over its members.
+        What it added to a ranker's margin counts too; of an ensemble, the mean over its members. Of neighbours, each
+        one's part of the score is shared out by what the features added to its similarity: all add up to the score.
         """
         total: dict[int, float] = {}
         deciding = self.deciding
@@ -203,6 +225,10 @@ class Explanation:
             for step in path.steps:
                 for push in step.pushes:
                     total[push.feature] = total.get(push.feature, 0.0) + push.contribution / share
+        for near in self.neighbors:
+            part = near.share * self.label_weight / near.similarity if near.votes and near.similarity else 0.0
+            for shared in near.shared if near.votes else ():
+                total[shared.feature] = total.get(shared.feature, 0.0) + part * shared.contribution
         for member in self.members:
             for feature, amount in member.pushes().items():
                 total[feature] = total.get(feature, 0.0) + amount / len(self.members)
@@ -210,13 +236,35 @@ class Explanation:
             total[push.feature] = total.get(push.feature, 0.0) + push.contribution
         return dict(sorted(total.items(), key=lambda item: (-abs(item[1]), item[0])))
 
+    def name_pushes(self) -> Iterator[tuple[NameMatch, float]]:
+        """Names that were found, and the score of each; of an ensemble, its part of the mean."""
+        for match in self.matches:
+            yield match, match.score
+        for member in self.members:
+            for match, amount in member.name_pushes():
+                yield match, amount / len(self.members)
+
+    def with_groups(self, name: Callable[[str], str]) -> Explanation:
+        """The same with other names for the groups of a hierarchy: those of a vocabulary go by their ids first."""
+        paths = tuple(
+            replace(path, steps=tuple(replace(s, group=s.group and name(s.group)) for s in path.steps))
+            for path in self.paths
+        )
+        return replace(self, paths=paths, members=tuple(member.with_groups(name) for member in self.members))
+
     def to_dict(self, label_names: Names | None = None, feature_names: Names | None = None) -> dict[str, Any]:
         """Plain data for JSON; with names, each id is followed by its name."""
         more: dict[str, Any] = {}
         if self.shortlist is not None:
             more |= {"shortlist": self.shortlist, "more_paths": self.more_paths}
+        if self.search == "neighbors":
+            more["neighbors"] = [near.to_dict(label_names, feature_names) for near in self.neighbors]
         if self.opinion is not None:
             more["opinion"] = self.opinion.to_dict(feature_names)
+        if self.verdict is not None:
+            more["verdict"] = self.verdict.to_dict()
+        if self.matches:
+            more["matches"] = [match.to_dict() for match in self.matches]
         if self.members:
             more["members"] = [member.to_dict(label_names, feature_names) for member in self.members]
         return {

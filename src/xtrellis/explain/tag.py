@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Float64
+from ..core import clear_calls
 from ..text import PointTable, code_points
 from .explanation import Explanation, Names
 from .words import Words, share_out
@@ -27,6 +28,7 @@ LARGEST = 20_000  # characters that are shown of any text: some ten pages
 PIECE = 1 << 20  # characters looked at together
 
 
+@clear_calls
 @dataclass(frozen=True)
 class ExplainedTag:
     """Why one label fits a text or does not."""
@@ -37,6 +39,7 @@ class ExplainedTag:
     words: Words
     label_names: Names
     feature_names: Names
+    id: str = ""  # of the label, if a vocabulary says one
 
     @classmethod
     def of(
@@ -47,10 +50,17 @@ class ExplainedTag:
         spans: Iterable[tuple[int, int, Sequence[int]]],
         label_names: Names,
         feature_names: Names,
+        *,
+        id: str = "",
     ) -> ExplainedTag:
         """With `spans` (start, end, features) that say where in the text the features are."""
         words = share_out(text, spans, explanation.pushes())
-        return cls(text, label, explanation, words, label_names, feature_names)
+        named = list(explanation.name_pushes())
+        if named:  # the label's own name in the text
+            places = [(word.start, word.end, (i,)) for i, (match, _) in enumerate(named) for word in match.words]
+            more = share_out(text, places, {i: amount for i, (_, amount) in enumerate(named)})
+            words = Words(text, words.edges, words.pushes + more.pushes)
+        return cls(text, label, explanation, words, label_names, feature_names, id)
 
     @property
     def score(self) -> float:
@@ -60,7 +70,8 @@ class ExplainedTag:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         words = [word._asdict() for word in self.words.that_push()]
-        return {"words": words, **self.explanation.to_dict(self.label_names, self.feature_names)}
+        known = {"id": self.id} if self.id else {}
+        return {**known, "words": words, **self.explanation.to_dict(self.label_names, self.feature_names)}
 
     def highlighted(self, *, at_most: int | None = None) -> Text:
         """The text with what pushed the label up on green and what pushed it down on red.
@@ -136,7 +147,9 @@ class TagView:
         from .view import View as Steps
 
         tag, width = self.tag, options.max_width
-        steps = Steps(tag.explanation, tag.label_names, tag.feature_names, top=self.top, compact=self.compact)
+        steps = Steps(
+            tag.explanation, tag.label_names, tag.feature_names, top=self.top, compact=self.compact, id=tag.id
+        )
         yield from steps.head(width)
         if console.color_system is not None and not console.no_color:
             text = tag.highlighted(at_most=EXCERPT if self.compact else LARGEST)

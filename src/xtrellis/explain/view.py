@@ -9,6 +9,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from .explanation import Explanation, Names, Opinion, Path, Push, Step
+from .neighbor_view import neighbor_lines
+from .verdict_view import verdict_lines
 
 UP, DOWN, QUIET, ODD = "green", "red", "dim", "yellow"
 BAR = 16  # characters of the longest bar
@@ -29,8 +31,9 @@ class View:
         *,
         top: int = 10,
         compact: bool = False,
+        id: str = "",
     ) -> None:
-        self.explanation, self.top, self.compact = explanation, top, compact
+        self.explanation, self.top, self.compact, self.id = explanation, top, compact, id
         self.label_names, self.feature_names = label_names, feature_names
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -42,6 +45,8 @@ class View:
         it = self.explanation
         score = f"{it.score:8.4f}" if it.reached else f"{'–':>8}"
         name = Text.assemble((f"{score}  ", "bold"), (self.label(it.label), "bold cyan"))
+        if self.id and self.id != self.label(it.label):
+            name.append(f" ({self.id})", style=QUIET)
         verdict = Text(self.verdict(), style=QUIET if it.reached else ODD)
         if name.cell_len + 2 + verdict.cell_len <= width:
             yield Text.assemble(name, "  ", verdict)
@@ -60,6 +65,10 @@ class View:
             return f"number {it.rank:,} of {it.n_found:,} labels found"
         if it.members:
             return f"not found by any member; it would score {it.open_score:.2g}"
+        if it.search == "neighbors":
+            return "not found: no neighbour has it" if it.neighbors else "not found: the row has no neighbours"
+        if it.search == "names":
+            return "not found: the text does not have its name"
         if not it.paths:
             return "not found: no cluster leads to it"
         step = it.deciding[0].steps[it.deciding[0].lost_at or 0]
@@ -74,6 +83,9 @@ class View:
     def body(self, width: int) -> Iterator[Text]:
         """The paths, line by line."""
         it = self.explanation
+        for match in it.matches:
+            for line in match.lines(top=self.top, compact=self.compact, width=width - LEFT):
+                yield _indented(line, LEFT)
         paths = it.deciding if self.compact else it.paths
         for path in paths:
             if len(it.paths) > 1:
@@ -86,10 +98,18 @@ class View:
                 lines = self._packed(step, width - left - 2) if self.compact else self._bars(step)
                 for line in lines:
                     yield _indented(line, left + 2)
+        if it.neighbors:
+            lines = neighbor_lines(
+                it.neighbors, width - LEFT, label=self.label, feature=self.feature, top=self.top, compact=self.compact
+            )
+            for line in lines:
+                yield _indented(line, LEFT)
         left_out = len(it.paths) - len(paths) + it.more_paths
         if left_out:
             where = "places in the tree" if it.shortlist is None else "clusters that lead to it"
             yield Text(f"{' ' * LEFT}({left_out:,} more {where})", style=QUIET)
+        if it.verdict is not None:
+            yield from verdict_lines(it.verdict, LEFT)
         for i, member in enumerate(it.members):
             inner = View(member, self.label_names, self.feature_names, top=self.top, compact=self.compact)
             which = f"member {i + 1} of {len(it.members)}: {member.score:.4f}, {inner.verdict()}"
@@ -152,7 +172,8 @@ class View:
         count = Text(f"  ({step.n_labels:,} label{'s' if step.n_labels > 1 else ''})", style=QUIET)
         for shown in range(len(step.labels), 0, -1):
             names = " · ".join(self.label(label) for label in step.labels[:shown])
-            start = Text.assemble(mark, names, " …" if step.n_labels > shown else "", count)
+            group = (f"{step.group}: ", "bold") if step.group else ""
+            start = Text.assemble(mark, group, names, " …" if step.n_labels > shown else "", count)
             if start.cell_len + end.cell_len <= width:
                 break
         return Text.assemble(start, end)

@@ -1,7 +1,7 @@
 """Where labels sit: `LabelTree`, the builders that make one, and `Overlap`, which lets labels sit in several places."""
 
 from .balanced import BalancedTree
-from .base import Index
+from .base import Index, build_tree
 from .flat import FlatTree
 from .given import GivenTree
 from .huffman import HuffmanTree
@@ -13,5 +13,6 @@ from .tree import LabelTree
 
 __all__ = [
     "BalancedTree", "FlatTree", "GivenTree", "HuffmanTree", "Index", "InterpolatedTree", "KMeansTree", "LabelTree",
-    "Matches", "Overlap", "OverlapRound", "Placing", "TreeLevel", "coverage", "leaf_nodes", "placing_of", "replanted",
+    "Matches", "Overlap", "OverlapRound", "Placing", "TreeLevel", "build_tree", "coverage", "leaf_nodes", "placing_of",
+    "replanted",
 ]  # fmt: skip

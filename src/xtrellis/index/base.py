@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from ..core import Configured
+from ..core import Configured, InputError, shown
 from ..labels import LabelSpace
 from .shape import ARITY, LEAF, TreeLevel, balanced_levels
 from .tree import LabelTree
@@ -34,3 +34,14 @@ class Index(Configured):
         """What `build` takes beside the labels' vectors, at most, by the number of labels, the entries of their vectors
         and the features that occur in them: a copy of them all, and sums over the features on every thread."""
         return 8 * entries + 24 * n_labels + 32 * width * threads
+
+
+def build_tree(index: Index, labels: LabelSpace, *, seed: int) -> LabelTree:
+    """What the builder makes; if one of a user's own makes something else, that is told here and not far from it."""
+    tree: object = index.build(labels, seed=seed)
+    name = type(index).__name__
+    if not isinstance(tree, LabelTree):
+        raise InputError(f"{name}.build must return an xt.LabelTree; got {shown(tree)}")
+    if tree.n_labels != labels.n_labels:
+        raise InputError(f"{name}.build must place all {labels.n_labels} labels; its tree is of {tree.n_labels}")
+    return tree

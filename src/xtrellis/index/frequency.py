@@ -20,9 +20,9 @@ class _RowWeights(Check):
 
     def holds(self, value: Any) -> bool:
         if getattr(value, "ndim", 0) == 1 and hasattr(value, "tolist"):
-            if len(value) > MOST or not (np.issubdtype(value.dtype, np.number) or value.dtype == bool):
+            if len(value) > MOST or np.asarray(value).dtype.kind not in "biuf":
                 return False
-            return not np.iscomplexobj(value) and bool((np.isfinite(value) & (np.asarray(value) >= 0)).all())
+            return bool((np.isfinite(value) & (np.asarray(value) >= 0)).all())
         if not isinstance(value, (list, tuple)) or len(value) > MOST:
             return False
         weight = number(at_least=0)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..core import Check, DataError, InputError, ParameterError, as_path, choice, file_path, param, shown
+from ..data import LabelKnowledge
 from ..labels import LabelSpace
 from .base import Index
 from .hierarchy import Edges, grow
@@ -29,7 +30,7 @@ class _Parents(Check):
             )
             return len(value) <= MOST and fits
         if hasattr(value, "tolist") and getattr(value, "ndim", 0) == 1:
-            return len(value) <= MOST and np.issubdtype(value.dtype, np.integer)
+            return len(value) <= MOST and np.asarray(value).dtype.kind in "iu"
         is_list = isinstance(value, (list, tuple)) and len(value) <= MOST
         return is_list and all(isinstance(v, numbers.Integral) and not isinstance(v, bool) for v in value)
 
@@ -38,7 +39,8 @@ class _Parents(Check):
 
 
 class GivenTree(Index):
-    """Labels sit where the given hierarchy has them. Exactly one of `path` and `parents` says what it is:
+    """Labels sit where the given hierarchy has them. `path` or `parents` says what it is; with neither, the vocabulary
+    of the Tagger that is trained does, by what is broader than what:
 
     - `path`: a file with a line `child TAB parent` for each edge; an empty parent means the top. A label is written by
       its name where names are known (a Tagger or the command line trains), else by its number; whatever is not a label
@@ -74,14 +76,20 @@ class GivenTree(Index):
 
     def _edges(self, labels: LabelSpace) -> Edges:
         n_labels, names = labels.n_labels, labels.names
+        if self.path is None and self.parents is None and labels.known is not None:
+            return _of_vocabulary(labels.known)
         if (self.path is None) == (self.parents is None):
             which = "neither" if self.path is None else "both"
-            raise ParameterError(f"GivenTree needs either path, a file, or parents, a hierarchy; got {which}")
+            raise ParameterError(
+                f"GivenTree needs either path, a file, or parents, a hierarchy; got {which} (neither will do in a "
+                "Tagger with a vocabulary)"
+            )
         if self.path is not None:
-            return _resolve(read_edges(as_path(self.path, error=DataError)), n_labels, names)
+            pairs = read_edges(as_path(self.path, error=DataError))
+            return _resolve(pairs, n_labels, names, root_the_rest=self.missing == "root")
         if isinstance(self.parents, Mapping):
             pairs = ((str(c), "" if p is None else str(p)) for c, p in self.parents.items())
-            return _resolve(pairs, n_labels, names)
+            return _resolve(pairs, n_labels, names, root_the_rest=self.missing == "root")
         given = np.asarray(self.parents)
         if len(given) < n_labels:
             raise InputError(f"parents must have an entry for each of the {n_labels} labels; got {len(given)}")
@@ -96,11 +104,19 @@ class GivenTree(Index):
         return Edges(np.arange(len(above)), above, len(above), show)
 
 
+def _of_vocabulary(known: LabelKnowledge) -> Edges:
+    child, parent, ids = known.hierarchy
+    cure = "take out one of these relations in the vocabulary (xtrellis vocabulary check lists all rings)"
+    return Edges(child, parent, len(ids), lambda node: shown(ids[node]), ids, cure)
+
+
 def _show(label: int, names: Sequence[str] | None) -> str:
     return f"label {label}" if names is None else f"label {names[label]!r}"
 
 
-def _resolve(pairs: Iterable[tuple[str, str]], n_labels: int, names: Sequence[str] | None) -> Edges:
+def _resolve(
+    pairs: Iterable[tuple[str, str]], n_labels: int, names: Sequence[str] | None, *, root_the_rest: bool
+) -> Edges:
     """Names and numbers as node numbers: labels keep theirs, groups follow."""
     ids = {name: i for i, name in enumerate(names if names is not None else map(str, range(n_labels)))}
     ids[""] = -1
@@ -111,11 +127,29 @@ def _resolve(pairs: Iterable[tuple[str, str]], n_labels: int, names: Sequence[st
         child.append(ids.setdefault(below, len(ids) - 1))
         parent.append(ids.setdefault(above, len(ids) - 1))
     groups = {number: name for name, number in ids.items() if number >= n_labels}
+    if names is None:
+        _refuse_names(child, parent, n_labels, groups, some_will_do=root_the_rest)
 
     def show(node: int) -> str:
         return repr(groups[node]) if node in groups else _show(node, names)
 
-    return Edges(np.array(child, np.int64), np.array(parent, np.int64), len(ids) - 1, show)
+    called = [] if names is None and not groups else [*(names or map(str, range(n_labels)))]
+    called += [groups[node] for node in range(n_labels, len(ids) - 1)]
+    return Edges(np.array(child, np.int64), np.array(parent, np.int64), len(ids) - 1, show, called or None)
+
+
+def _refuse_names(
+    child: list[int], parent: list[int], n_labels: int, groups: Mapping[int, str], *, some_will_do: bool
+) -> None:
+    """Labels without names go by their numbers; a hierarchy that ends in other words names labels that nobody knows."""
+    inner, below = set(parent), dict.fromkeys(child)
+    ends = [groups[node] for node in below if node not in inner and node in groups]
+    known = sum(node < n_labels for node in {*below, *inner} - {-1})
+    if ends and known < (1 if some_will_do else n_labels):
+        raise InputError(
+            f"the hierarchy names {len(ends)} labels, such as {ends[0]!r}, but the {n_labels} labels of this training "
+            "have no names: give them with fit(…, label_names=[…]), train a Tagger, or write labels as numbers from 0"
+        )
 
 
 def read_edges(path: Path) -> Iterable[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,8 @@ class Edges:
     parent: Int64
     n_nodes: int
     show: Callable[[int], str]  # a node, for messages
+    names: Sequence[str] | None = None  # what the nodes are called
+    cure: str = "a tree has none"  # what to do about a ring
 
 
 def grow(edges: Edges, n_labels: int, *, root_the_rest: bool) -> LabelTree:
@@ -49,9 +51,9 @@ def grow(edges: Edges, n_labels: int, *, root_the_rest: bool) -> LabelTree:
     own = np.flatnonzero(is_inner[:n_labels])
     labels = np.concatenate([child[place], own, lost])
     owners = np.concatenate([np.where(parent[place] < 0, root, parent[place]), own, np.full(len(lost), root)])
-    _refuse_rings(above, root, show)
+    _refuse_rings(above, root, edges)
     pairs = np.unique(np.column_stack([owners, labels]), axis=0)
-    return _without_idle_nodes(above, pairs[:, 1], pairs[:, 0], root, n_labels)
+    return _without_idle_nodes(above, pairs[:, 1], pairs[:, 0], root, n_labels, edges.names)
 
 
 def _parents_of_nodes(edges: Edges, is_inner: np.ndarray, root: int) -> Int64:
@@ -72,7 +74,7 @@ def _parents_of_nodes(edges: Edges, is_inner: np.ndarray, root: int) -> Int64:
     return above
 
 
-def _refuse_rings(above: Int64, root: int, show: Callable[[int], str]) -> None:
+def _refuse_rings(above: Int64, root: int, edges: Edges) -> None:
     top = _ultimate(above)
     astray = np.flatnonzero(top != root)
     if len(astray):
@@ -80,8 +82,8 @@ def _refuse_rings(above: Int64, root: int, show: Callable[[int], str]) -> None:
         ring = [node]
         while (node := int(above[node])) != ring[0]:
             ring.append(node)
-        shown = " → ".join(show(v) for v in [*ring[:4], *([] if len(ring) > 4 else ring[:1])])
-        raise InputError(f"the hierarchy runs in a ring: {shown}{' → …' if len(ring) > 4 else ''}; a tree has none")
+        shown = " → ".join(edges.show(v) for v in [*ring[:4], *([] if len(ring) > 4 else ring[:1])])
+        raise InputError(f"the hierarchy runs in a ring: {shown}{' → …' if len(ring) > 4 else ''}; {edges.cure}")
 
 
 def _ultimate(above: Int64) -> Int64:
@@ -94,7 +96,9 @@ def _ultimate(above: Int64) -> Int64:
     return above
 
 
-def _without_idle_nodes(above: Int64, labels: Int64, owners: Int64, root: int, n_labels: int) -> LabelTree:
+def _without_idle_nodes(
+    above: Int64, labels: Int64, owners: Int64, root: int, n_labels: int, names: Sequence[str] | None
+) -> LabelTree:
     """Leaves out nodes without labels below them; a node with a single child gives way to it."""
     used = np.zeros(root + 1, bool)
     frontier = np.unique(owners)
@@ -117,6 +121,12 @@ def _without_idle_nodes(above: Int64, labels: Int64, owners: Int64, root: int, n
     number[root] = 0
     number[nodes] = np.arange(1, len(nodes) + 1)
     pairs = np.unique(np.column_stack([keeper[owners], labels]), axis=0)  # two places may have become one
+    kept = [root, *nodes.tolist()]
     return LabelTree.from_parents(
-        np.concatenate([[-1], number[keeper[above[nodes]]]]), pairs[:, 1], number[pairs[:, 0]], n_labels
+        np.concatenate([[-1], number[keeper[above[nodes]]]]),
+        pairs[:, 1],
+        number[pairs[:, 0]],
+        n_labels,
+        # (The root that joins several tops has no name.)
+        node_names=None if names is None else [names[node] if node < len(names) else "" for node in kept],
     )

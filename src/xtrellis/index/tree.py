@@ -8,7 +8,7 @@ slots (overlapping clusters); a node has exactly one parent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from numbers import Integral
@@ -16,25 +16,36 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import MAX_ID, Int32, Int64, as_integers, as_numbers, ranges
-from ..core import InputError, StoreError, shown
+from ..arrays import MAX_ID, Array, Int32, Int64, StringTable, as_integers, as_numbers, ranges
+from ..core import InputError, StoreError, clear_calls, integer, shown
 from ..store import State, Storable
 
 
+@clear_calls
 class LabelTree(Storable):
     """A rooted tree over labels."""
 
-    def __init__(self, offsets: Any, children: Any, n_labels: int) -> None:
+    def __init__(self, offsets: Any, children: Any, n_labels: int, *, node_names: StringTable | None = None) -> None:
         self.offsets: Int64 = as_integers(offsets, "a tree's offsets")
         self.children: Int32 = as_integers(children, "a tree's children", dtype=np.int32)
         given: Any = n_labels
         if isinstance(given, bool) or not isinstance(given, Integral):
             raise InputError(f"n_labels must be an integer; got {shown(n_labels)}")
         self.n_labels = int(n_labels)
+        self.node_names = node_names
+        """What the nodes are called, where a hierarchy was given: names, or the ids of a vocabulary; "" is no name."""
         self._validate()
 
     @classmethod
-    def from_parents(cls, node_parents: Any, labels: Any, label_parents: Any, n_labels: int) -> LabelTree:
+    def from_parents(
+        cls,
+        node_parents: Any,
+        labels: Any,
+        label_parents: Any,
+        n_labels: int,
+        *,
+        node_names: Sequence[str] | None = None,
+    ) -> LabelTree:
         """From any numbering of nodes: `node_parents[v]` (-1 for the root) and pairs (label, the node above it).
 
         Children of a node keep the order of their old numbers: nodes first, then labels.
@@ -72,10 +83,13 @@ class LabelTree(Storable):
         tie = np.concatenate([number[by_parent], n_nodes + labels])
         order = np.lexsort((tie, owner))
         offsets = np.searchsorted(owner[order], np.arange(n_nodes + 1))
-        return cls(offsets, child[order], n_labels)
+        names = None if node_names is None else [node_names[old] for old in np.argsort(number).tolist()]
+        return cls(offsets, child[order], n_labels, node_names=None if names is None else StringTable.of(names))
 
     def _validate(self) -> None:
         offsets, children, n_nodes = self.offsets, self.children, self.n_nodes
+        if self.node_names is not None and len(self.node_names) != n_nodes:
+            raise InputError(f"a tree's node_names must be one for each of {n_nodes} nodes; got {len(self.node_names)}")
         if self.n_labels < 1:
             raise InputError(f"a tree needs at least one label; got {self.n_labels}")
         if n_nodes < 1 or offsets[0] != 0 or offsets[-1] != len(children):
@@ -180,13 +194,18 @@ class LabelTree(Storable):
 
     def labels_below(self, node: int) -> Int64:
         """Every label below a node, once. Numbers are breadth-first, so each level below it is one stretch of nodes."""
-        found, first, last = [], node, node + 1
+        integer(at_least=0, at_most=self.n_nodes - 1)("node", node)
+        found, first, last = [], int(node), int(node) + 1
         while first < last:
             children = self.children[self.offsets[first] : self.offsets[last]]
             nodes = children[children >= 0]
             found.append(~children[children < 0])
             first, last = (int(nodes[0]), int(nodes[-1]) + 1) if len(nodes) else (0, 0)
         return np.unique(np.concatenate(found)).astype(np.int64)
+
+    def name_of(self, node: int) -> str | None:
+        """What a node is called, if somebody has named it."""
+        return (self.node_names[node] or None) if self.node_names is not None else None
 
     def levels(self) -> list[Int32]:
         """Node numbers by depth."""
@@ -221,7 +240,9 @@ class LabelTree(Storable):
 
     def to_state(self) -> State:
         """For the store."""
-        return State(meta={"n_labels": self.n_labels}, arrays={"offsets": self.offsets, "children": self.children})
+        named = {} if self.node_names is None else self.node_names.to_arrays("node_names")
+        arrays: dict[str, Array] = {"offsets": self.offsets, "children": self.children, **named}
+        return State(meta={"n_labels": self.n_labels}, arrays=arrays)
 
     @classmethod
     def from_state(cls, params: Mapping[str, Any], state: State) -> LabelTree:
@@ -232,7 +253,9 @@ class LabelTree(Storable):
         n_labels = state.meta.get("n_labels")
         if not isinstance(n_labels, int) or isinstance(n_labels, bool):
             raise StoreError(f"n_labels must be an integer; got {n_labels!r:.80}")
+        named = "node_names.offsets" in state.arrays
         try:
-            return cls(offsets, children, n_labels)
+            names = StringTable.from_arrays(state.arrays, "node_names") if named else None
+            return cls(offsets, children, n_labels, node_names=names)
         except InputError as error:
             raise StoreError(f"the label tree is damaged: {error}") from None

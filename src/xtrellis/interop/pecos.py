@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import LARGEST_FEATURE, MAX_ID, Array, Float32, Int64, parts_of, ranges, read_saved
-from ..core import InputError, StoreError, as_path, choice, progress, shown
+from ..core import InputError, StoreError, as_path, choice, clear_calls, progress, shown
 from ..index import LabelTree
 from ..linear import MAX_BLOCK, TRANSFORMS, LinearTree, PackedTree, PlainBlock
 
@@ -51,6 +51,7 @@ class PlacedLevel(NamedTuple):
     owners: Int64  # the place of each one's parent among the nodes of the level above
 
 
+@clear_calls
 def import_pecos(path: str | Path, *, transform: str | None = None) -> LinearTree:
     """The PECOS XR-Linear model in the folder `path`, which predicts here what it predicts there.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._native import cluster as native
 from ..arrays import Csr, Int64, StringTable, as_integers, row_numbers
-from ..core import InputError, choice, generator, integer, key, require
+from ..core import InputError, choice, clear_calls, generator, integer, key, require
 from ..data import Dataset, TrainingData, labels_from_pairs
 from .space import LabelSpace
 
@@ -18,6 +18,7 @@ MODES = ("easy", "medium", "hard")
 WIDE = 32  # medium: groups are drawn among so many times k similar labels
 
 
+@clear_calls
 def entangle(dataset: Dataset, k: int = 8, *, mode: str = "medium", seed: int = 0) -> tuple[Dataset, Int64]:
     """Fuse labels k by k: the data set with the fused labels, and for every old label the fused one it became.
 
@@ -48,6 +49,7 @@ def entangle(dataset: Dataset, k: int = 8, *, mode: str = "medium", seed: int = 
     return fuse(dataset, fused), fused
 
 
+@clear_calls
 def fuse(dataset: Dataset, fused: Int64) -> Dataset:
     """The data set with every label l replaced by `fused[l]`; a row that has several parts of one has it once."""
     require(dataset, Dataset, "dataset", "an xt.Dataset")

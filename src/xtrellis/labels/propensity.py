@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import InputError, number
+from ..core import InputError, number, text
 
 DEFAULT = (0.55, 1.5)
 # Name without case and punctuation -> (A, B). A data set with label features ("LF-") keeps its parent's constants.
@@ -28,6 +28,7 @@ _FITTED = {
 
 def propensity_constants(dataset: str | None) -> tuple[float, float]:
     """A and B as papers use them for the data set of this name; (0.55, 1.5) for any other."""
+    text(or_none=True)("dataset", dataset)
     plain = re.sub(r"[^a-z0-9]", "", (dataset or "").lower())
     return next((pair for pattern, pair in _FITTED.items() if re.fullmatch(pattern, plain)), DEFAULT)
 

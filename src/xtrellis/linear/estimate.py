@@ -17,7 +17,7 @@ from ..core import size_text, thread_count
 from ..data import TrainingData
 from ..index import Index, Overlap
 from ..labels import SAMPLE_NONZEROS, FeatureCurve, LabelSpace, label_feature_count
-from ..model import Estimate
+from ..model import MANIFEST_BYTES, Estimate
 from . import footprint
 from .blocks import MAX_BLOCK, key_bits, scratch_bytes
 from .segments import KEY_BITS, MAX_SEGMENT
@@ -46,6 +46,7 @@ class LinearEstimate(Estimate):
     largest_scratch_bytes: int  # the largest of them
     segment_bytes: int  # weights that are in memory even if finished ones go to disk
     weights_bytes: int  # weights while they wait and are packed
+    outside_bytes: int  # the least, if label vectors and the rows of large nodes go to disk as well
 
     @property
     def least_bytes(self) -> int:
@@ -94,6 +95,7 @@ def estimate(data: TrainingData, habits: Habits) -> LinearEstimate:
     widths: list[float] = []
     scratch: list[tuple[float, int]] = []  # bytes of a node's block, how many of that size
     most_entries, n_blocks = 0.0, 0
+    remaining = 0.0  # of the largest node, if its rows lie on disk
     threads, entry = thread_count(habits.threads), ENTRY[habits.storage]
     slots_below = sum(level.labels for level in levels)
     n_slots = max(1, slots_below)  # places of labels: more than labels if some have copies
@@ -116,6 +118,7 @@ def estimate(data: TrainingData, habits: Habits) -> LinearEstimate:
         tasks = level.nodes * blocks * footprint.parts_of_block(children, rows, threads)
         own = float(scratch_bytes(rows, rows * nonzeros_a_row, width, children))
         scratch.append((own + entries, tasks))
+        remaining = max(remaining, own + entries - 8 * rows * nonzeros_a_row)
         most_entries = max(most_entries, entries)
         n_blocks += level.nodes * blocks
         weights += kept
@@ -126,11 +129,12 @@ def estimate(data: TrainingData, habits: Habits) -> LinearEstimate:
         widths.append(width)
         level_bytes.append(kept * entry + used * FEATURE)
 
+    n_classifiers = sum(level.children for level in levels)
     buckets = n_blocks * (4 << max(0, key_bits(n_features) - KEY_BITS))  # the fewest that a block has
     one_model = weights * entry + features * FEATURE + buckets
     at_most = weights_at_most * entry + features / USED * FEATURE + buckets
+    on_disk = footprint.beside_weights(n_classifiers, n_labels, n_blocks) + MANIFEST_BYTES
     waiting = sum(level.nodes for level in levels) * 1500  # small arrays as objects
-    n_classifiers = sum(level.children for level in levels)
     # One segment begins before the last has ended, and is joined from its blocks.
     a_segment = max(
         size * min(1.0, MAX_SEGMENT / level.children) for size, level in zip(level_bytes, levels, strict=True)
@@ -138,9 +142,10 @@ def estimate(data: TrainingData, habits: Habits) -> LinearEstimate:
     space = footprint.Space.of(X, curve.distinct(int(X.nnz)))
     maps = 4 * space.length * (threads if threads > 1 else 2)  # the calling thread keeps that of clustering
     fixed = space.narrow_bytes + maps + 40 * n_classifiers * habits.n_trees
-    placing = 0.0
+    placing = placing_outside = 0.0
     if habits.index.needs_vectors:
         placing = space.narrow_bytes + footprint.placing(data, habits.index, label_features, space, threads)
+        placing_outside = space.narrow_bytes + footprint.placing(data, habits.index, 0, space, threads)
     routes = footprint.routing(levels, visits, n_slots)
     beams = [habits.negative_beam] if habits.negatives != "teacher" else []
     matching = 0.0
@@ -160,6 +165,8 @@ def estimate(data: TrainingData, habits: Habits) -> LinearEstimate:
         routes += 8 * n_rows * min(beam, max(level.nodes for level in levels))
     sampling = 30 * min(int(X.nnz), 2 * SAMPLE_NONZEROS)
     scratched, largest = _largest(scratch, threads), max(size for size, _ in scratch)
+    a_segment = int(min(3 * a_segment, PACKING * one_model) + waiting)
+    outside = fixed + routes + max(remaining + a_segment, matching)
     waiting_weights = (habits.n_trees - 1 + PACKING) * one_model + waiting
     before = (habits.n_trees - 1) * one_model
     training = fixed + routes + max(scratched + waiting_weights, matching + before)
@@ -172,8 +179,8 @@ def estimate(data: TrainingData, habits: Habits) -> LinearEstimate:
         seconds=max(1, round(work * SECONDS * habits.n_trees)),
         matrices_bytes=data.n_bytes,
         training_bytes=int(max(sampling, placing, training)),
-        model_bytes=int(one_model) * habits.n_trees,
-        model_bytes_at_most=int(max(at_most, one_model)) * habits.n_trees,
+        model_bytes=int(one_model + on_disk) * habits.n_trees,
+        model_bytes_at_most=int(max(at_most, one_model) + on_disk) * habits.n_trees,
         sampling_bytes=sampling,
         fixed_bytes=int(fixed),
         placing_bytes=int(placing),
@@ -182,8 +189,9 @@ def estimate(data: TrainingData, habits: Habits) -> LinearEstimate:
         entries_bytes=int(most_entries * threads),
         scratch_bytes=int(scratched),
         largest_scratch_bytes=int(largest),
-        segment_bytes=int(min(3 * a_segment, PACKING * one_model) + waiting),
+        segment_bytes=a_segment,
         weights_bytes=int(waiting_weights),
+        outside_bytes=data.n_bytes + int(max(sampling, placing_outside, outside)),
     )
 
 

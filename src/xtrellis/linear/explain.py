@@ -194,6 +194,7 @@ def _path(number: int, tree: PackedTree, walk: Walk, row: Csr, slot: int, label_
                 kept=kept,
                 rank=rank,
                 rivals=rivals,
+                group=None if node is None else shape.name_of(node),
             )
         )
     return Path(number, tuple(steps))

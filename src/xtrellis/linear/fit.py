@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from ..core import StoreError, key, n_bytes, progress
 from ..data import TrainingData
-from ..index import LabelTree, OverlapRound
+from ..index import LabelTree, OverlapRound, build_tree
 from ..labels import LabelSpace, Narrow, narrowed
-from ..store import IN_MEMORY, Checkpoint, DiskScratch
+from ..store import IN_MEMORY, Checkpoint, DiskScratch, Resident
 from .convergence import Convergence
-from .memory import Overflow, Plan, give_back, keep_little, plan
+from .memory import Overflow, Plan, give_back, keep_little, outside, plan
 from .overlap import overlapped, require_even
 from .packed import PackedTree, ranks_by_frequency
 from .segments import Segment
@@ -20,6 +20,9 @@ from .train import Trainer
 
 if TYPE_CHECKING:
     from .model import LinearTree
+
+
+KEPT = 0.85  # of the limit: pages of files are let go from there on, since more come before they are looked at again
 
 
 def fit_trees(
@@ -37,11 +40,14 @@ def fit_trees(
         if checkpoint is not None:
             saved = open_things.enter_context(Checkpoint(checkpoint, model.made_from(data)))
         limited = model.memory_limit is not None
+        if limited and (how.outside or data.on_disk):
+            open_things.enter_context(Resident(KEPT * n_bytes(model.memory_limit or 0)))
+            open_things.enter_context(outside(how.outside))
         disk = Overflow(open_things.enter_context(DiskScratch()), how.weights) if limited else IN_MEMORY
         narrow = narrowed(data.X)
         seeds = [key(model.seed, "tree", i) if i else model.seed for i in range(model.n_trees)]
         # All trees first: their label vectors are large and must be gone before classifiers take their place.
-        trees = _build(model, data, narrow, seeds, saved)
+        trees = _build(model, data, narrow, seeds, saved, how)
         give_back()
         packed: list[PackedTree] = []
         history, convergence = [], Convergence()
@@ -52,7 +58,8 @@ def fit_trees(
                     disk.begin(sum(done.n_bytes for done in packed))
                 return Trainer(
                     data.X, data.Y, tree, model.solver(), model.negative_rows(),
-                    storage=model.storage, seed=seed, threads=model.threads, room=how.room, narrow=narrow,
+                    storage=model.storage, seed=seed, threads=model.threads, room=how.room,
+                    outside=how.outside, narrow=narrow,
                     scratch=saved.scratch(f"tree{i}.{stage}", mapped=limited) if saved else disk,
                     convergence=convergence, row_weights=data.sample_weight,
                 )  # fmt: skip
@@ -76,9 +83,12 @@ def fit_trees(
 
 
 def _build(
-    model: LinearTree, data: TrainingData, narrow: Narrow, seeds: list[int], saved: Checkpoint | None
+    model: LinearTree, data: TrainingData, narrow: Narrow, seeds: list[int], saved: Checkpoint | None, how: Plan
 ) -> list[LabelTree]:
-    labels = LabelSpace(data, normalize_rows=model.normalize_label_rows, threads=model.threads, narrow=narrow)
+    labels = LabelSpace(
+        data, normalize_rows=model.normalize_label_rows, threads=model.threads, narrow=narrow,
+        on_disk=how.outside > 0,
+    )  # fmt: skip
     trees = []
     missing = saved is None or any(saved.get(f"tree{i}") is None for i in range(len(seeds)))
     if model.memory_limit is not None and model.index.needs_vectors and missing:
@@ -87,7 +97,7 @@ def _build(
     for i, seed in enumerate(seeds):
         stored = saved.get(f"tree{i}") if saved else None
         if stored is None:
-            tree = model.index.build(labels, seed=seed)
+            tree = build_tree(model.index, labels, seed=seed)
             if saved:
                 saved.put(f"tree{i}", {"offsets": tree.offsets, "children": tree.children})
         elif set(stored) != {"offsets", "children"}:

@@ -39,6 +39,11 @@ class Space(NamedTuple):
         return cls(occurring, int(X.shape[1]), 0)
 
 
+def beside_weights(n_classifiers: int, n_labels: int, n_blocks: int) -> int:
+    """A tree on disk without its weights: biases and children, ranks of labels, offsets of blocks, heads of files."""
+    return 8 * n_classifiers + 4 * n_labels + 40 * n_blocks + 1000
+
+
 def placing(data: TrainingData, index: Index, label_features: float, space: Space, threads: int) -> float:
     """Building trees: labels × rows; the labels' vectors, made in parts that are joined; then clustered.
 

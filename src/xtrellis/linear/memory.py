@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import ctypes
 import math
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from .._native import cluster as native_cluster
+from .._native import linear as native
 from ..arrays import Array
-from ..core import ParameterError, size_text
-from ..store import DiskScratch, Scratch
+from ..core import ParameterError, StoreError, size_text
+from ..store import DiskScratch, Scratch, add_kernel
 from .estimate import LinearEstimate
 
 
@@ -23,9 +28,11 @@ class Plan:
     room: float = math.inf
     spill: bool = False
     weights: float = math.inf
+    outside: int = 0  # bytes from which on label vectors and rows of a node lie in files; 0: they do not
 
     def __str__(self) -> str:
         where = "; finished weights go to disk" if self.spill else ""
+        where += ", and so do label vectors and the rows of large nodes" if self.outside else ""
         return f"at most {size_text(self.room)} for the nodes under way{where}"
 
 
@@ -42,11 +49,16 @@ def plan(expected: LinearEstimate, limit: int | None) -> Plan:
         return Plan(room=max(0, left - expected.weights_bytes), weights=expected.weights_bytes)
     if expected.least_bytes <= limit:
         return Plan(room=max(0, left - expected.segment_bytes), spill=True, weights=0)
+    if expected.outside_bytes <= limit:
+        room = max(0, limit - expected.matrices_bytes - expected.fixed_bytes - expected.routes_bytes)
+        return Plan(
+            room=max(0, room - expected.segment_bytes), spill=True, weights=0, outside=max(LARGE, limit // SHARE)
+        )
     most, cure = _most(expected)
     raise ParameterError(
-        f"memory_limit is {size_text(limit)}, but this training needs about {size_text(expected.least_bytes)} even "
-        f"with one node at a time and finished weights on disk (data {size_text(expected.matrices_bytes)}, {most}); "
-        f"raise the limit, or use {cure}"
+        f"memory_limit is {size_text(limit)}, but this training needs about {size_text(expected.outside_bytes)} even "
+        f"with one node at a time and all on disk that can be there (data {size_text(expected.matrices_bytes)}, "
+        f"{most}); raise the limit, or use {cure}"
     )
 
 
@@ -85,9 +97,27 @@ class Overflow(Scratch):
         self._disk.settle(array)
 
 
+@contextmanager
+def outside(threshold: int) -> Iterator[None]:
+    """Meanwhile kernels put arrays of so many bytes and more into files (0: none)."""
+    for kernel in (native, native_cluster):
+        add_kernel(kernel.drop_spilled)
+        kernel.spill_to(tempfile.gettempdir(), threshold)
+    try:
+        yield
+    except RuntimeError as error:
+        if "cannot put arrays" not in str(error):
+            raise
+        raise StoreError(f"{error}; let TMPDIR name a folder with more room") from None
+    finally:
+        for kernel in (native, native_cluster):
+            kernel.spill_to("", 0)
+
+
 # glibc's <malloc.h>: from what size on an array is the system's as soon as it is freed; how much of the rest may wait.
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 LARGE = 1 << 20
+SHARE = 32  # of the limit, which an array may take before it goes to a file: a node has several of them
 
 
 def keep_little() -> None:

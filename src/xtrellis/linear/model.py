@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from ..arrays import Csr, TopK, as_pairs
+from ..arrays import Array, Csr, Int64, TopK, as_pairs
 from ..core import ParameterError, StoreError, choice, flag, integer, number, param, part, size
 from ..data import TrainingData
 from ..explain import Explanation
@@ -24,6 +24,7 @@ from .routes import NEGATIVES
 from .search import SEARCHES, SearchSettings, count_nodes, score_given
 from .several import search
 from .train import LOSSES, Negatives, SolverSettings
+from .update import check_seen, update_trees
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -42,6 +43,7 @@ class LinearTree(FeatureModel):
     _learned = "_trees"
     uses_label_features = True
     uses_sample_weight = True
+    uses_engine = True
 
     index: Index = param(part(Index), "builds the label tree", default=BalancedTree())
     overlap: Overlap | None = param(
@@ -96,6 +98,7 @@ class LinearTree(FeatureModel):
 
     _trees: tuple[PackedTree, ...] = ()
     _rounds: tuple[tuple[OverlapRound, ...], ...] = ()
+    _seen: tuple[Array, ...] = ()  # of a model that has learned on: how many rows each classifier was trained on
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in ("storage", "transform") and self._trees and value != getattr(self, name):
@@ -140,7 +143,16 @@ class LinearTree(FeatureModel):
 
     def _train(self, data: TrainingData, checkpoint: Path | None) -> None:
         trees, rounds = fit_trees(self, data, checkpoint)
-        vars(self).update(_trees=trees, _rounds=rounds)  # at once: Ctrl-C must not leave a mixture
+        vars(self).update(_trees=trees, _rounds=rounds, _seen=())  # at once: Ctrl-C must not leave a mixture
+
+    def updated(self, data: TrainingData, fresh: Int64, again: Int64) -> Self:
+        """See `Updates`: classifiers whose rows have changed by a quarter are trained again, the others stay."""
+        learned = update_trees(self, self._prepared(data), fresh, again, self._seen)
+        other = self.clone().set_params(**{name: getattr(self, name) for name in ("threads", "memory_limit")})
+        found = tuple(one.packed for one in learned)
+        seen = tuple(one.seen for one in learned)
+        vars(other).update(_trees=found, _rounds=self._rounds, _seen=seen, _trained_with=self._trained_with)
+        return other
 
     def _estimate(self, data: TrainingData) -> LinearEstimate:
         return estimate(data, self)
@@ -220,7 +232,8 @@ class LinearTree(FeatureModel):
         meta: dict[str, Any] = {"n_trees": len(self.trees)}
         if any(self._rounds):
             meta["overlap_rounds"] = [[asdict(told) for told in rounds] for rounds in self._rounds]
-        return State(meta=meta, parts=parts)
+        arrays = {f"seen{i}": seen for i, seen in enumerate(self._seen)}
+        return State(meta=meta, arrays=arrays, parts=parts)
 
     @classmethod
     def from_state(cls, params: Mapping[str, Any], state: State) -> Self:
@@ -239,4 +252,5 @@ class LinearTree(FeatureModel):
             raise StoreError("overlap_rounds must be a list for each tree")
         model._rounds = tuple(tuple(read_round(told) for told in tree) for tree in rounds)
         model._trees = packed
+        model._seen = check_seen(state.arrays, [tree.tree.n_slots for tree in packed])
         return model

@@ -17,7 +17,7 @@ from .packed import PackedTree
 TITLE = "searching"
 SEARCHES = ("beam", "best-first")
 CHUNK = 16384  # rows that share the walk over a level's nodes: more share better, fewer keep memory small
-MOST_VISITS = 1 << 25  # nodes that a chunk of rows may hold at once, 32 bytes each
+MOST_VISITS = 1 << 25  # nodes that a chunk of rows may hold at once, up to 48 bytes each
 MOST_SCORES = 1 << 25  # scores that a chunk of rows may keep at once, 4 bytes each
 FEW = 16  # rows that are searched one by one
 EVERYTHING: UInt8 = np.zeros(0, np.uint8)  # no slot is closed
@@ -56,7 +56,7 @@ def search_tree(
         by_rows(best_first, n, chunk=256, threads=threads, title=TITLE)
     elif n == 1:
         native.single(tree.native, X.indices, X.data, settings.beam, allowed, found, scores)
-    elif n < FEW or min(n, CHUNK) << 10 < 1 << tree.bits:  # too few to pay for a table as long as the feature space
+    elif n < FEW:
 
         def one_by_one(first: int, last: int) -> None:
             for row in range(first, last):

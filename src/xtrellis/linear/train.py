@@ -16,21 +16,21 @@ from typing import Any
 
 import numpy as np
 
-from .._native import linear as native
-from ..arrays import Array, Csr, Float32, Int32, Int64, UInt8, take_rows
-from ..core import each, key, progress, thread_count
+from ..arrays import Array, Csr, Float32, Int64, Rows, take_rows
+from ..core import current, each, progress, thread_count
 from ..index import LabelTree
 from ..labels import Narrow
 from ..store import IN_MEMORY, Scratch
 from .blocks import MAX_BLOCK, cut_block, join_block, key_bits, pack_block, scratch_bytes
 from .convergence import Convergence
 from .memory import give_back
+from .remote import LOSSES, BlockOrder, Remote, Shared, Trained, solve
 from .routes import Beams, Routes
 from .segments import Segment, check_weights, cuts
 
 FREED = 32 << 20  # bytes that the allocator may keep of ended tasks
 
-LOSSES: dict[str, int] = {"squared-hinge": 0, "logistic": 1}
+__all__ = ["LOSSES", "Negatives", "SolverSettings", "Trainer"]
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,7 @@ class SegmentWork:
     blocks: list[list[Any]] = field(default_factory=list)
     parts: dict[int, dict[int, list[Array]]] = field(default_factory=dict)  # of blocks not yet whole, by place
     missing: int = 0  # blocks
+    size: int = 0  # of all its tasks
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +100,7 @@ class Trainer:
         seed: int,
         threads: int | None = None,
         room: float = math.inf,
+        outside: int = 0,
         narrow: Narrow | None = None,
         scratch: Scratch = IN_MEMORY,
         convergence: Convergence | None = None,
@@ -109,6 +111,7 @@ class Trainer:
         self._narrow = narrow or Narrow(X, None)  # what classifiers are trained on; search looks at X itself
         self._row_weights = np.zeros(0, np.float32) if row_weights is None else row_weights
         self._bits = key_bits(int(X.shape[1]))
+        self._outside = outside  # bytes from which on a node's rows lie in files, if they may
         self.levels = cuts(tree)
         self._row_lengths: Int64 = np.diff(X.indptr)
         self._finished: dict[int, Segment] = {}
@@ -122,7 +125,8 @@ class Trainer:
         narrow = Narrow(X if self._narrow.X is self.X else take_rows(self._narrow.X, rows), self._narrow.columns)
         return Trainer(
             X, take_rows(self.Y, rows), self.tree, self.settings, self.negatives,
-            storage=self.storage, seed=self.seed, threads=self.threads, room=self.room, narrow=narrow,
+            storage=self.storage, seed=self.seed, threads=self.threads, room=self.room,
+            outside=self._outside, narrow=narrow,
             row_weights=self._row_weights[rows] if len(self._row_weights) else None,
             scratch=self.scratch, convergence=self.convergence,
         )  # fmt: skip
@@ -160,7 +164,7 @@ class Trainer:
         )  # fmt: skip
 
     def _run(self, levels: Sequence[int], reached: Beams | None, advance: progress.Advance) -> None:
-        def done(task: BlockTask, trained: tuple[list[Array], Int32, UInt8]) -> None:
+        def done(task: BlockTask, trained: Trained) -> None:
             block, epochs, converged = trained
             self.convergence.add(epochs, converged, first=task.first == 0)
             self._keep(task, block)
@@ -170,6 +174,10 @@ class Trainer:
                 self._freed = 0
             advance(task.count)
 
+        engine = current()
+        if engine is not None and engine.far:
+            Remote(self, engine, self._shared(far=True)).run(self._tasks(levels, reached, advance), done)
+            return
         each(
             self._train, self._tasks(levels, reached, advance), done,
             threads=self.threads, room=lambda task: task.room, limit=self.room,
@@ -191,7 +199,9 @@ class Trainer:
                 routes = Routes.of_nodes(
                     self.Y, self.tree, first, last, teacher=self.negatives.scheme != "matcher", reached=reached
                 )
-                tasks = self._blocks(SegmentWork(first, last, level, routes), routes)
+                work = SegmentWork(first, last, level, routes)
+                tasks = self._blocks(work, routes)
+                work.size = sum(task.size for task in tasks)
                 yield from sorted(tasks, key=lambda task: -task.size)
 
     def _check(self, first: int, last: int, stored: dict[str, Array]) -> None:
@@ -209,12 +219,14 @@ class Trainer:
             most = int(self._narrow.X.shape[1])
             needed = [
                 int(scratch_bytes(n_rows, entries, most, size))
+                - (8 * entries if self._outside and 4 * entries >= self._outside else 0)
                 for n_rows, entries, size in zip(rows.tolist(), np.diff(nonzeros).tolist(), sizes, strict=True)
             ]
         else:
             needed = [0] * len(sizes)
         tasks: list[BlockTask] = []
-        threads = thread_count(self.threads)
+        engine = current()
+        threads = engine.workers if engine is not None and engine.far else thread_count(self.threads)
         for i, (size, n_rows) in enumerate(zip(sizes, rows.tolist(), strict=True)):
             alone = size <= threads * MAX_BLOCK  # the node's blocks would leave threads without work
             for first in range(0, size, MAX_BLOCK):
@@ -228,28 +240,29 @@ class Trainer:
         work.blocks = [[] for _ in range(work.missing)]
         return tasks
 
-    def _train(self, task: BlockTask) -> tuple[list[Array], Int32, UInt8]:
-        """The packed block (of a part: plain); of each classifier, how many epochs it took and if it was solved."""
-        X, settings, routes = self._narrow.X, self.settings, task.work.routes
+    def order(self, task: BlockTask) -> BlockOrder:
+        """What a task is to do, in plain numbers."""
+        routes = task.work.routes
         if routes is None:
             raise RuntimeError("a task must not begin after its segment has ended")
         begin, end = routes.span(task.node)
         if self._only_nodes and not self._leads_on(task):
             end = begin  # no rows: classifiers without weights
-        features, starts, children, weights, biases, epochs, converged = native.train(
-            X.indptr, X.indices, X.data, X.shape[1],
-            routes.rows[begin:end], routes.positive_offsets[begin : end + 1], routes.positives, self._row_weights,
-            first=task.first, count=task.count, bias=settings.bias, loss=LOSSES[settings.loss],
-            cost_positive=settings.cost_positive, cost_negative=settings.cost_negative,
-            tolerance=settings.tolerance, epochs=settings.epochs,
-            threshold=settings.prune, max_weights=settings.max_weights, key=key(self.seed, "node", task.node),
-        )  # fmt: skip
-        features = self._narrow.named(features)
-        if task.parts > 1:
-            return [features, starts, children, weights, biases], epochs, converged
-        # Packed on the thread that trained it: packing is spread like training, and the plain form goes at once.
-        packed = pack_block((features, starts, children, weights), self.storage, self._bits)
-        return [*packed, biases], epochs, converged
+        return BlockOrder(task.node, begin, end, task.first, task.count, task.parts > 1)
+
+    def _train(self, task: BlockTask) -> Trained:
+        """The packed block (of a part: plain); of each classifier, how many epochs it took and if it was solved."""
+        order, routes = self.order(task), task.work.routes
+        if routes is None:
+            raise RuntimeError("a task must not begin after its segment has ended")
+        return solve(self._shared(far=False), (routes.rows, routes.positive_offsets, routes.positives), order)
+
+    def _shared(self, *, far: bool) -> Shared:
+        """What all blocks need; far away the rows may be read from where they lie."""
+        X = self._narrow.X
+        source = getattr(X, "source", None) if far else None
+        rows = Rows(X.data, X.indices, X.indptr, (int(X.shape[0]), int(X.shape[1]))) if source is None else source
+        return Shared(rows, self._narrow.columns, self._row_weights, self.settings, self.storage, self._bits, self.seed)
 
     def _joined(self, parts: list[list[Array]]) -> list[Array]:
         """A block from its parts."""

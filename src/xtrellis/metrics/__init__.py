@@ -14,8 +14,10 @@ from .bootstrap import Interval, bootstrap
 from .compare import Band, Comparison, Difference, compare
 from .evaluate import evaluate, per_row
 from .names import Metric
+from .reliability import Reliability, reliability
 from .report import Report
 
 __all__ = [
-    "Band", "Comparison", "Difference", "Interval", "Metric", "Report", "bootstrap", "compare", "evaluate", "per_row",
+    "Band", "Comparison", "Difference", "Interval", "Metric", "Reliability", "Report", "bootstrap", "compare",
+    "evaluate", "per_row", "reliability",
 ]  # fmt: skip

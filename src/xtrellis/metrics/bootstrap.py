@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import as_numbers
-from ..core import InputError, generator, integer, number
+from ..core import InputError, clear_calls, generator, integer, number
 
 
 class Interval(NamedTuple):
@@ -21,6 +21,7 @@ class Interval(NamedTuple):
         return f"{self.mean:.2f} [{self.low:.2f}, {self.high:.2f}]"
 
 
+@clear_calls
 def bootstrap(values: Any, seed: int = 0, n: int = 1000, *, confidence: float = 0.95) -> Interval:
     """The mean of per-row values (see `per_row`) and its percentile interval from n resamples of the rows.
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Csr, TopK, as_labels, as_numbers, assemble
-from ..core import InputError, ParameterError, integer
+from ..core import InputError, ParameterError, clear_calls, integer
 from . import names, ranking
 from .bootstrap import Interval, bootstrap
 from .evaluate import per_row
@@ -102,6 +102,7 @@ class Comparison:
         return Group(table, by_band, caption) if self.bands else Group(table, caption)
 
 
+@clear_calls
 def compare(
     Y_true: Any,
     a: TopK | Csr,
@@ -123,6 +124,7 @@ def compare(
     have no value for a row and cannot be compared so.
     """
     integer(at_least=1)("k", k)
+    integer(at_least=0)("n_rows_shown", n_rows_shown)
     asked = names.parse(metrics)
     for metric in asked:
         if metric.over_labels or metric.kind == "depth":

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Csr, TopK, as_labels, as_numbers
-from ..core import InputError, ParameterError, flag, shown
+from ..core import InputError, ParameterError, clear_calls, flag, shown
 from ..labels import inverse_propensity, label_frequency, propensity_constants
 from . import names, ranking
 from .names import Metric
+from .reach import beyond
 from .report import Report
 from .tables import RankTables
 
@@ -20,6 +21,7 @@ DEFAULT_METRICS = ("P@1", "P@3", "P@5", "nDCG@3", "nDCG@5", "R@10")
 Float64 = NDArray[np.float64]
 
 
+@clear_calls
 def evaluate(
     Y_true: Any,
     predictions: TopK | Csr,
@@ -49,6 +51,8 @@ def evaluate(
     for metric in asked:
         share = table.over_labels(metric) if metric.over_labels else table.fraction(metric).total()
         values[str(metric)] = share if metric.kind == "depth" else 100 * share
+    width = int(predictions.labels.shape[1]) if isinstance(predictions, TopK) else 0
+    most, too_far = beyond(table.labels, width, asked, int(table.Y.shape[1]))
     uses_constants = weights is None and any(metric.weighted for metric in asked)
     return Report(
         values,
@@ -57,9 +61,12 @@ def evaluate(
         n_empty=n_empty,
         skip_empty=skip_empty,
         propensity=(propensity or propensity_constants(dataset)) if uses_constants else None,
+        most_predictions=most,
+        too_far=too_far,
     )
 
 
+@clear_calls
 def per_row(
     Y_true: Any,
     predictions: TopK | Csr,
@@ -106,6 +113,10 @@ def _table(
     depth: Any,
 ) -> tuple[RankTables, int]:
     flag()("skip_empty", skip_empty)
+    if isinstance(Y_true, TopK):
+        raise InputError(
+            "Y_true must be the labels that are right, a matrix; got a TopK: evaluate(Y_true, predictions)"
+        )
     # Lists of ids do not say how many labels there are; the predictions do.
     width = getattr(predictions, "n_labels", None) if isinstance(Y_true, (list, tuple)) else None
     Y = as_labels(Y_true, name="Y_true", n_labels=width)

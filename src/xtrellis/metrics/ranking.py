@@ -99,7 +99,9 @@ def _scores(predictions: Any, Y: Csr) -> Csr:
     """Sparse scores, sorted within rows, without repeats or NaN; float32 or float64 as given."""
     if not sp.issparse(predictions):
         kind = type(predictions).__name__
-        raise InputError(f"predictions must be a TopK or a scipy sparse matrix of scores; got {kind}")
+        cure = ": give what its predict(X, k) answers" if hasattr(predictions, "predict") else ""
+        cure = cure or (": of dense scores, sp.csr_array(scores)" if isinstance(predictions, np.ndarray) else "")
+        raise InputError(f"predictions must be a TopK or a scipy sparse matrix of scores; got {kind}{cure}")
     _same_shape(predictions.shape, Y)
     given = csr_parts(predictions, "predictions")
     nnz = len(given.data)

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..core import clear_calls, integer, require
 from .names import Metric
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 
+@clear_calls
 class Report(dict[str, float]):
     """Metric name -> percentage (depth: a plain number), in the order asked for, with what it was computed on."""
+
+    answered: float | None = None
+    """With a threshold: the percentage of rows that keep an answer."""
+    answers_per_row: float | None = None
+    """With a threshold: how many answers a row keeps, of as many as the metrics look at, on average."""
 
     def __init__(
         self,
@@ -23,10 +31,15 @@ class Report(dict[str, float]):
         n_empty: int = 0,
         skip_empty: bool = False,
         propensity: tuple[float, float] | None = None,
+        most_predictions: int | None = None,
+        too_far: tuple[str, ...] = (),
     ) -> None:
+        require(values, Mapping, "values", "a mapping of metrics' names to numbers")
         super().__init__(values)
         self.n_rows, self.n_labels, self.n_empty = n_rows, n_labels, n_empty
         self.skip_empty, self.propensity = skip_empty, propensity
+        self.most_predictions, self.too_far = most_predictions, too_far
+        """No row has more predictions than this, and these metrics look further: they count the missing as wrong."""
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -36,7 +49,7 @@ class Report(dict[str, float]):
             "n_labels": self.n_labels,
             "n_empty": self.n_empty,
             "skip_empty": self.skip_empty,
-            "propensity": None if self.propensity is None else list(self.propensity),
+            "propensity": None if self.propensity is None else [float(constant) for constant in self.propensity],
         }
 
     def grid(self) -> tuple[list[int], dict[str, list[str]]]:
@@ -63,15 +76,26 @@ class Report(dict[str, float]):
 
     __rich__ = render
 
+    def to_dict(self) -> dict[str, Any]:
+        """`{"metrics": {…}, "n_rows": …}`: numbers and what they stand on, of Python's own types, as JSON has them."""
+        return {"metrics": {name: float(value) for name, value in self.items()}, **self.facts}
+
     def to_json(self, *, indent: int | None = None) -> str:
-        """`{"metrics": {…}, "n_rows": …}`."""
-        return json.dumps({"metrics": dict(self), **self.facts}, indent=indent)
+        """`to_dict` as one line, or indented."""
+        integer(at_least=0, or_none=True)("indent", indent)
+        return json.dumps(self.to_dict(), indent=indent)
 
     def _caption(self) -> str:
         empty = (
             f", {self.n_empty:,} without labels {'left out' if self.skip_empty else 'count 0'}" if self.n_empty else ""
         )
-        return f"{self.n_rows:,} rows, {self.n_labels:,} labels{empty}"
+        too_far = ", ".join(self.too_far)
+        few = (
+            f"; at most {self.most_predictions} predictions a row: {too_far} count the missing as wrong"
+            if too_far
+            else ""
+        )
+        return f"{self.n_rows:,} rows, {self.n_labels:,} labels{empty}{few}"
 
     def __str__(self) -> str:
         ks, rows = self.grid()

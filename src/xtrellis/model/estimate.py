@@ -6,13 +6,18 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING
 
-from ..core import ParameterError, n_bytes, size_text
+from ..core import ParameterError, clear_calls, n_bytes, require, size_text
 from ..data import TrainingData
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from typing_extensions import Self
 
 
+MANIFEST_BYTES = 2500  # of an object on disk: its parameters, and where its arrays are
+
+
+@clear_calls
 @dataclass(frozen=True)
 class Estimate:
     """Bytes and counts, quick and rough. The memory of the interpreter itself is not part of it."""
@@ -30,6 +35,7 @@ class Estimate:
     @classmethod
     def of(cls, data: TrainingData, *, training_bytes: int, model_bytes: int) -> Estimate:
         """Of a training on this data."""
+        require(data, TrainingData, "data", "an xt.TrainingData")
         return Estimate(data.n_rows, data.n_features, data.n_labels, data.n_bytes, training_bytes, model_bytes)
 
     @property
@@ -40,6 +46,11 @@ class Estimate:
     def to_dict(self) -> dict[str, int]:
         """For JSON."""
         return {**asdict(self), "peak_bytes": self.peak_bytes}
+
+    def with_parts(self, n_bytes: int) -> Self:
+        """The same with so many more bytes on disk: names, a vectoriser."""
+        sizes = [name for name in ("model_bytes", "model_bytes_at_most") if hasattr(self, name)]
+        return replace(self, **{name: getattr(self, name) + n_bytes for name in sizes})
 
     def require(self, limit: int | str | None, cure: str) -> None:
         """A ParameterError if it does not fit into `memory_limit`."""

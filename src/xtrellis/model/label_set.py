@@ -7,12 +7,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..arrays import Int64
-from ..core import InputError, shown
+from ..arrays import Int64, UInt8
+from ..core import InputError, clear_calls, integer, shown
 
 T = TypeVar("T")
 
 
+@clear_calls
 class LabelSet:
     """Labels that answers are restricted to, as `predict(labels=…)` of trees takes them.
 
@@ -21,7 +22,8 @@ class LabelSet:
 
     def __init__(self, ids: Any, n_labels: int) -> None:
         """`ids` are of at least one of `n_labels` labels, in any order."""
-        self.ids, self.n_labels = label_ids(ids, n_labels), n_labels
+        integer(at_least=1)("n_labels", n_labels)
+        self.ids, self.n_labels = label_ids(ids, n_labels), int(n_labels)
         self._made: dict[int, tuple[Any, Any]] = {}
 
     def made_for(self, tree: Any, make: Callable[[], T]) -> T:
@@ -37,6 +39,19 @@ class LabelSet:
 
     def __repr__(self) -> str:
         return f"LabelSet({len(self):,} of {self.n_labels:,} labels)"
+
+
+def label_mask(wanted: Int64 | LabelSet | None, n_labels: int) -> UInt8:
+    """1 for each label that may be answered, as kernels want it; empty for all."""
+    if wanted is None:
+        return np.zeros(0, np.uint8)
+
+    def make() -> UInt8:
+        mask = np.zeros(n_labels, np.uint8)
+        mask[wanted.ids if isinstance(wanted, LabelSet) else wanted] = 1
+        return mask
+
+    return wanted.made_for(LabelSet, make) if isinstance(wanted, LabelSet) else make()
 
 
 def label_ids(labels: Any, n_labels: int) -> Int64:

@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import __version__
 from ..arrays import Csr, Int32, TopK
-from ..core import Configured, InputError, NotFittedError, StoreError, as_path, integer, param, shown
+from ..core import Configured, Engine, InputError, NotFittedError, StoreError, as_path, integer, param, shown, using
 from ..data import TrainingData, hash_files
 from ..store import Copyable, State, discard, save
 from .capabilities import Resumes
@@ -35,6 +35,7 @@ class Model(Configured, Copyable):
     )
 
     needs_labels: ClassVar[bool] = False  # training means nothing if no row has a label
+    needs_label_names: ClassVar[bool] = False  # it goes by what labels are called
     _learned: ClassVar[str] = "_network"  # the attribute that is None (or empty) before training
 
     _trained_with: Mapping[str, Any] | None = None  # the parameters of the last fit that shape a model
@@ -50,13 +51,16 @@ class Model(Configured, Copyable):
         label_features: Any = None,
         sample_weight: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
+        engine: Engine | None = None,
     ) -> Self:
-        """Learn from n×d features and n×L labels (sparse or dense, any numeric dtype), or from a `TrainingData`.
+        """Learn from n×d features and n×L labels (sparse or dense, any numeric dtype), a `Dataset` or a `TrainingData`.
 
         `texts` (n) go to models that read them; `label_features` (L×any) and `label_names` (L) help to place the
         labels in a tree; `sample_weight` (n) says how much each row counts, 0 as if it were not there. `checkpoint`
         names a folder that finished work is written to: if it holds that of a training of the same data with the same
         parameters, this one goes on from there and ends with the same model. It is deleted when the model is saved.
+        `engine` says where tasks run: on threads of this process, or on a cluster (`xt.engines.Ray()`); the model is
+        the same.
         """
         data = TrainingData.of(
             X, Y, texts=texts, label_names=label_names, label_features=label_features, sample_weight=sample_weight
@@ -70,14 +74,21 @@ class Model(Configured, Copyable):
         if self.reads_texts and data.texts is None:
             raise InputError(f"this {type(self).__name__} reads texts; pass texts=[…], one per row")
         folder = None if checkpoint is None else as_path(checkpoint, "checkpoint", error=StoreError)
+        require_engine(self, engine)
         try:
-            self._train(self._prepared(data), folder)
+            with using(engine):
+                self._train(self._prepared(data), folder)
         except MemoryError as error:
             raise InputError(
                 f"this machine has too little memory to train a {type(self).__name__} on {data.n_rows:,} rows, "
                 f"{data.n_features:,} features and {data.n_labels:,} labels ({str(error) or 'MemoryError'}); "
                 "`estimate` says what it takes: use fewer features or labels, or a smaller model"
             ) from error
+        if not self.fitted:  # a class of somebody's own
+            raise InputError(
+                f"{type(self).__name__}._train must set {self._learned}, by which a model is known to be trained; name "
+                "another attribute with _learned = '…'"
+            )
         self._checkpoint = folder
         self._remember_params()
         return self
@@ -114,7 +125,7 @@ class Model(Configured, Copyable):
     @property
     def fitted(self) -> bool:
         """True after `fit` or loading."""
-        learned = getattr(self, self._learned)
+        learned = getattr(self, self._learned, None)
         return not (learned is None or (isinstance(learned, tuple) and not learned))
 
     @property
@@ -127,6 +138,10 @@ class Model(Configured, Copyable):
         """True if `fit` and `predict` need `texts` beside the features."""
         return False
 
+    def finds_something(self, texts: Sequence[str]) -> Sequence[bool]:
+        """Of texts without any known feature: whether there is more in them to go by than how frequent labels are."""
+        return [self.reads_texts] * len(texts)
+
     @property
     def uses_label_features(self) -> bool:
         """True if `fit` has a use for `label_features`."""
@@ -135,6 +150,16 @@ class Model(Configured, Copyable):
     @property
     def uses_sample_weight(self) -> bool:
         """True if `fit` has a use for `sample_weight`."""
+        return False
+
+    @property
+    def uses_engine(self) -> bool:
+        """True if `fit` hands tasks to an `engine`."""
+        return False
+
+    @property
+    def answers_probabilities(self) -> bool:
+        """True if scores say how likely a label is right, learned from rows that the model has not seen."""
         return False
 
     def __sklearn_tags__(self) -> Any:
@@ -209,3 +234,13 @@ class Model(Configured, Copyable):
             raise NotFittedError(
                 f"this {type(self).__name__} is not trained yet; call fit first, or xt.load a saved one"
             )
+
+
+def require_engine(model: Model, engine: Any) -> None:
+    """Refuse an engine that would not be used."""
+    if engine is None:
+        return
+    if not isinstance(engine, Engine):
+        raise InputError(f"engine must be xt.engines.Local() or xt.engines.Ray(); got {shown(engine)}")
+    if engine.far and not model.uses_engine:
+        raise InputError(f"engine: a {type(model).__name__} trains on one machine only; a LinearTree can use a cluster")

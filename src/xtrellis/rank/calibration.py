@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._native import rank as native
-from ..arrays import Array, Csr, Float32, Int32, Int64, row_numbers
+from ..arrays import Array, Csr, Float32, Int32, Int64, is_right
 from ..core import MissingExtraError, StoreError, by_rows
 from ..store import State, Storable
 from .candidates import CHUNK
@@ -138,11 +138,3 @@ def _leaf(value: np.float32) -> dict[str, Array]:
     return {
         "feature": none, "threshold": np.zeros(1), "left": none, "right": none, "value": np.array([value], np.float32)
     }  # fmt: skip
-
-
-def is_right(labels: Int32, Y: Csr) -> Array:
-    """Which of n × c candidates the rows have; False where there is none."""
-    n, width = labels.shape
-    wanted = np.repeat(np.arange(n, dtype=np.int64), width) * Y.shape[1] + labels.ravel()
-    right = np.isin(wanted, row_numbers(Y) * Y.shape[1] + Y.indices) & (labels.ravel() >= 0)
-    return right.reshape(n, width)

@@ -30,12 +30,20 @@ class Candidates:
     @classmethod
     def of(cls, answers: Sequence[TopK]) -> Candidates:
         """Whatever one of them holds."""
-        return cls(
-            np.unique(np.concatenate([_numbers(top)[0] for top in answers])), len(answers[0]), answers[0].n_labels
-        )
+        numbers = np.sort(np.concatenate([_numbers(top)[0] for top in answers]))  # np.unique hashes: slower
+        first = np.append(True, numbers[1:] != numbers[:-1]) if len(numbers) else np.zeros(0, bool)
+        return cls(numbers[first], len(answers[0]), answers[0].n_labels)
 
     def __len__(self) -> int:
         return len(self.numbers)
+
+    def among(self, allowed: Array) -> Array:
+        """True for pairs whose label may be answered; `allowed` has one number for each label, or none at all."""
+        return allowed[self.numbers % self.n_labels] > 0 if len(allowed) else np.ones(len(self), bool)
+
+    def only(self, kept: Array) -> Candidates:
+        """Some of the pairs."""
+        return self if kept.all() else Candidates(self.numbers[kept], self.n_rows, self.n_labels)
 
     def scores_of(self, top: TopK) -> tuple[Array, Array]:
         """(scores, missing): an answer's scores of all pairs, and which of them it does not hold (0 there)."""
@@ -44,6 +52,23 @@ class Candidates:
         scores, missing = np.zeros(len(self), np.float32), np.ones(len(self), bool)
         scores[place], missing[place] = values, False
         return scores, missing
+
+    def ranked(self, top: TopK, wide: int) -> tuple[Array, Float32, Array]:
+        """(scores, ranks, missing): as `scores_of`, with the ranks; wide + 1 beyond the first `wide` or if missing.
+
+        The answer may hold pairs that are not asked about.
+        """
+        numbers, values = _numbers(top)
+        rank = np.broadcast_to(np.arange(1, top.k + 1, dtype=np.float32), top.labels.shape)[top.labels >= 0]
+        place = np.searchsorted(self.numbers, numbers)
+        here = np.append(self.numbers, -1)[place] == numbers
+        if not here.all():
+            place, values, rank = place[here], values[here], rank[here]
+        scores, missing = np.zeros(len(self), np.float32), np.ones(len(self), bool)
+        ranks = np.full(len(self), wide + 1, np.float32)
+        scores[place], missing[place] = values, False
+        ranks[place] = np.minimum(rank, wide + 1)
+        return scores, ranks, missing
 
     def pairs(self, some: Array) -> Csr:
         """Some of the pairs, as a csr of ones."""
@@ -107,3 +132,16 @@ def best(labels: Int32, scores: Float32, k: int, n_labels: int, *, threads: int 
 
     by_rows(part, n, chunk=CHUNK, threads=threads)
     return TopK(found, kept, n_labels)
+
+
+def filled(top: TopK, rows: Int64, more: TopK) -> TopK:
+    """Answers with some rows' empty places filled by others; what was there keeps its score."""
+    labels, scores = top.labels.copy(), top.scores.copy()
+    for i, row in enumerate(rows.tolist()):
+        mine = labels[row] >= 0
+        new = (more.labels[i] >= 0) & ~np.isin(more.labels[i], labels[row][mine])
+        ids = np.concatenate([labels[row][mine], more.labels[i][new]])
+        values = np.concatenate([scores[row][mine], more.scores[i][new]])
+        order = np.argsort(-values, kind="stable")[: top.k]
+        labels[row, : len(order)], scores[row, : len(order)] = ids[order], values[order]
+    return TopK(labels, scores, top.n_labels)

@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from scipy import sparse as sp
 
-from ..arrays import as_row
+from ..arrays import Csr, as_row
 from ..core import InputError
-from ..explain import Explanation, Opinion, rank_of
+from ..explain import Explanation, Opinion, Testimony, Verdict, rank_of
 from ..model import Explains, Model, check_label, why_no_explanation
 from .members import asked
 
@@ -63,8 +64,23 @@ def explain_ensemble(
     rank, score = rank_of(top.labels[0], top.scores[0], label)
     return Explanation(
         label=label, n_labels=model.n_labels, n_trees=0, beam=None, search="ensemble", score=score, rank=rank,
-        n_found=int((top.labels[0] >= 0).sum()), paths=(), members=members,
+        n_found=int((top.labels[0] >= 0).sum()), paths=(), members=members, verdict=_verdict(model, row, label, texts),
     )  # fmt: skip
+
+
+def _verdict(model: Ensemble, row: Csr, label: int, texts: Sequence[str] | None) -> Verdict | None:
+    """What each member said and what that added, if the ensemble has learned to weigh them."""
+    blend = model.blend
+    if blend is None:
+        return None
+    wanted = sp.csr_array(([np.float32(1)], [label], [0, 1]), shape=(1, model.n_labels))
+    said = model.testimony(row, wanted, texts)[0]
+    base, added, by_frequency = blend.testimony(said)
+    testimonies = [
+        Testimony(type(member).__name__, score, rank, float(more))
+        for member, (score, rank), more in zip(model.members, blend.spoken(said), added, strict=True)
+    ]
+    return Verdict(base, tuple(testimonies), float(blend.frequency[label]), by_frequency)
 
 
 def _explained(

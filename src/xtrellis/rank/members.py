@@ -8,10 +8,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..arrays import Csr, Float32, TopK
-from ..core import Check, Configured, ParameterError, StoreError, part, shown
+from ..arrays import Csr, Float32, Int64, TopK, as_texts, take_rows
+from ..core import Check, Configured, InputError, ParameterError, StoreError, part, shown
 from ..data import TrainingData
-from ..model import Model, Resumes, Scores
+from ..model import Forgets, Model, Resumes, Scores, Updates, restricts, why_no_update
 from ..store import resolve
 
 
@@ -68,11 +68,51 @@ def trained(model: Model, data: TrainingData, checkpoint: Path | None) -> Model:
     return model.fit(data, checkpoint=checkpoint if isinstance(model, Resumes) else None)
 
 
-def asked(model: Model, X: Any, k: int, texts: Sequence[str] | None, *, threads: int | None) -> TopK:
-    """`predict`."""
-    return with_threads(model, threads).predict(X, k, texts=texts)
+def asked(
+    model: Model, X: Any, k: int, texts: Sequence[str] | None, *, threads: int | None, labels: Any = None
+) -> TopK:
+    """`predict`; of a model that can, among some labels."""
+    given = {} if labels is None or not restricts(model) else {"labels": labels}
+    return with_threads(model, threads).predict(X, k, texts=texts, **given)
 
 
 def scores_of(model: Model, X: Any, pairs: Csr, texts: Sequence[str] | None) -> Float32:
     """What a model that can (`can_score`) says of given pairs, in their order."""
     return np.asarray(cast(Scores, model).score(X, pairs, texts=texts).data, np.float32)
+
+
+def updated_members(outer: Model, data: TrainingData, fresh: Int64, again: Int64) -> tuple[Model, ...]:
+    """The models inside one, each having learned on."""
+    inner = outer.inner_models()
+    if (why := why_no_update(outer)) is not None:
+        raise InputError(why)
+    return tuple(cast(Updates, with_threads(m, outer.threads)).updated(data, fresh, again) for m in inner)
+
+
+def forgetful_members(outer: Model, rows: Int64) -> tuple[Model, ...]:
+    """The models inside one; those that remember rows without some of them."""
+    return tuple(m.without(rows) if isinstance(m, Forgets) else m for m in outer.inner_models())
+
+
+def n_rows_of(X: Any, texts: Any) -> int:
+    """Of what users give to predict for; X may be None if all members read texts."""
+    shape = getattr(X, "shape", None)
+    if isinstance(shape, tuple) and shape:
+        return int(shape[0])
+    if isinstance(X, (list, tuple)):
+        return len(X)
+    if X is None and texts is not None:
+        return len(as_texts(texts))
+    raise InputError(f"X must be a scipy sparse matrix or a NumPy array; got {type(X).__name__}")
+
+
+def some_rows(X: Any, texts: Sequence[str] | None, rows: Int64, k: int) -> tuple[Any, int, Sequence[str] | None]:
+    """Some of the rows, as `predict` takes them."""
+    return None if X is None else take_rows(X, rows), k, None if texts is None else [texts[i] for i in rows.tolist()]
+
+
+def check_alike(members: Sequence[Model]) -> None:
+    """Refuse members that know different labels."""
+    sizes = sorted({member.n_labels for member in members})
+    if len(sizes) != 1:
+        raise InputError(f"the members of an ensemble must know the same labels; they have {sizes}")

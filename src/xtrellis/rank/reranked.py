@@ -31,7 +31,7 @@ from ..arrays import (
     for_scipy,
     unit_rows,
 )
-from ..core import InputError, StoreError, choice, flag, integer, number, param, part, progress
+from ..core import Engine, InputError, StoreError, choice, flag, integer, number, param, part, progress
 from ..data import TrainingData
 from ..explain import Explanation
 from ..labels import FeatureCurve, label_feature_count
@@ -99,6 +99,10 @@ class Reranked(FeatureModel):
     _given: tuple[Model | None, TrainingData | None] = (None, None)  # beside the data, while `fit` runs
 
     @property
+    def uses_engine(self) -> bool:
+        return self.base.uses_engine
+
+    @property
     def fitted_base(self) -> Model:
         """The trained model below (`base` itself is only its description)."""
         self._require_fitted()
@@ -126,6 +130,10 @@ class Reranked(FeatureModel):
         """True with a base that reads texts."""
         return self.base.reads_texts if self._base is None else self._base.reads_texts
 
+    def finds_something(self, texts: Sequence[str]) -> Sequence[bool]:
+        """Whether the base does."""
+        return self.fitted_base.finds_something(texts)
+
     @property
     def uses_label_features(self) -> bool:
         """True if the base does."""
@@ -145,6 +153,7 @@ class Reranked(FeatureModel):
         label_features: Any = None,
         sample_weight: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
+        engine: Engine | None = None,
         fitted_base: Model | None = None,
         validation: Any = None,
     ) -> Self:
@@ -160,7 +169,7 @@ class Reranked(FeatureModel):
         data = TrainingData.of(X, Y, texts=texts, label_names=label_names, label_features=label_features)
         self._given = fitted_base, validation_data(self, validation, data)
         try:
-            return super().fit(data, checkpoint=checkpoint)
+            return super().fit(data, checkpoint=checkpoint, engine=engine)
         finally:
             self._given = None, None
 

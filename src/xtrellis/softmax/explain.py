@@ -83,6 +83,7 @@ def _path(
                 kept=True,
                 rank=1 + int((scores > scores[place]).sum()),
                 rivals=arity,
+                group=None if child < 0 else tree.name_of(child),
             )
         )
     return Path(0, tuple(steps))

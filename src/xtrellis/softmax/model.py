@@ -10,7 +10,7 @@ from ..arrays import Csr, TopK, as_pairs
 from ..core import StoreError, choice, integer, number, param, part, progress
 from ..data import TrainingData
 from ..explain import Explanation
-from ..index import FlatTree, Index, InterpolatedTree, LabelTree
+from ..index import FlatTree, Index, InterpolatedTree, LabelTree, build_tree
 from ..labels import LabelSpace
 from ..model import Estimate, FeatureModel, check_k, check_label, check_label_ids
 from ..store import State
@@ -72,7 +72,8 @@ class SoftmaxTree(FeatureModel):
         return self.tree.n_labels
 
     def _train(self, data: TrainingData, checkpoint: Path | None) -> None:
-        tree = self.index.build(LabelSpace(data, normalize_rows=True, threads=self.threads), seed=self.seed)
+        labels = LabelSpace(data, normalize_rows=True, threads=self.threads)
+        tree = build_tree(self.index, labels, seed=self.seed)
         progress.note(f"label tree: {', '.join(f'{name} {value}' for name, value in tree.describe().items())}")
         self._network = train(data.X, data.Y, tree, self._descent(data.Y), threads=self.threads)
 

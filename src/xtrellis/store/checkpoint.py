@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ..arrays import Array
-from ..core import StoreError, as_path, progress, shown
+from ..core import StoreError, as_path, clear_calls, progress, shown
 from . import plain, tensors
 from .folder import Folder
 from .manifest import MANIFEST, is_tensor_file
@@ -136,6 +136,7 @@ class _CheckpointScratch(Scratch):
         return self._checkpoint.get(self._prefix + name) or arrays if self._mapped else arrays
 
 
+@clear_calls
 def discard(path: str | os.PathLike[str]) -> bool:
     """Delete a checkpoint: files and parts that are named like its own, nothing else; False if there was none."""
     folder = as_path(path, error=StoreError)

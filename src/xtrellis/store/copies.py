@@ -7,11 +7,16 @@ from a stranger is not safe, whatever it says it holds. A model folder is.)
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from ..arrays import UInt8
 from ..core import Configured, StoreError
 from . import tensors
+from .journal import JOURNAL, journal_bytes
 from .manifest import MANIFEST, FileInfo, Manifest
 from .read import rebuilt
 from .state import Storable
@@ -23,7 +28,7 @@ class MemoryFolder:
 
     path = Path("<memory>")
 
-    def __init__(self, files: dict[str, bytes]) -> None:
+    def __init__(self, files: Mapping[str, bytes | memoryview]) -> None:
         self._files = files
 
     def names(self) -> list[str]:
@@ -36,7 +41,7 @@ class MemoryFolder:
 
     def read(self, name: str, limit: int) -> bytes:
         """A small file, whole."""
-        return self._files[name][: limit + 1]
+        return bytes(self._files[name][: limit + 1])
 
     def map(self, name: str, size: int) -> memoryview:
         """A file of exactly `size` bytes."""
@@ -69,6 +74,8 @@ def to_files(obj: Storable) -> dict[str, bytes]:
         file = io.BytesIO()
         infos[name] = FileInfo(*tensors.write(file, of_object))
         files[name] = file.getvalue()
+    if lines := obj.journal_lines():
+        files[JOURNAL] = journal_bytes(lines)
     return {MANIFEST: Manifest(root, infos).to_bytes(), **files}
 
 
@@ -78,3 +85,13 @@ def from_files(files: dict[str, bytes], machine: dict[str, Any]) -> Any:
     if isinstance(made, Configured):
         made.set_params(**machine)
     return made
+
+
+def saved_files(obj: Storable) -> dict[str, UInt8]:
+    """What `save` would write, as arrays: they can be shared between processes without a copy."""
+    return {name: np.frombuffer(content, np.uint8) for name, content in to_files(obj).items()}
+
+
+def load_files(files: Mapping[str, UInt8]) -> Any:
+    """The object again; its arrays are views of the files."""
+    return rebuilt(MemoryFolder({name: memoryview(content) for name, content in files.items()}))  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from ..core import flag
+from ..core import clear_calls, flag
 from .folder import Folder
 from .manifest import MANIFEST, VERSION, Manifest
 from .plain import MAX_BYTES, dump
@@ -133,6 +133,7 @@ class Description:
         return Group(facts, Text(), objects, *(part for table in tables for part in (Text(), table)))
 
 
+@clear_calls
 def describe(path: str | os.PathLike[str], verify: bool = False) -> Description:
     """Look at a model without building it; sizes and headers are checked, with `verify` the hashes too."""
     flag()("verify", verify)

@@ -7,14 +7,18 @@ import platform
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import __version__
 from ..core import StoreError
 from . import plain
 from .tensors import ArrayInfo, info_from_json
+
+if TYPE_CHECKING:  # to a checker all of xtrellis would hang on it
+    __version__: str
+else:
+    from .. import __version__
 
 FORMAT = "xtrellis-model"
 VERSION = 1

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar, overload
 
 from ..arrays import Array
-from ..core import Configured, MissingExtraError, ParameterError, StoreError, flag, progress, shown
+from ..core import Configured, MissingExtraError, ParameterError, StoreError, clear_calls, flag, progress, shown
 from . import plain, tensors
 from .folder import Folder
+from .journal import JOURNAL, MOST_BYTES, read_journal
 from .manifest import MANIFEST, Manifest, ObjectInfo, is_tensor_file
 from .registry import resolve
 from .state import State, Storable
@@ -37,6 +38,7 @@ class AnyFolder(Protocol):
 def load(path: str | os.PathLike[str], *, verify: bool = False, kind: None = None) -> Any: ...
 @overload
 def load(path: str | os.PathLike[str], *, verify: bool = False, kind: type[S]) -> S: ...
+@clear_calls
 def load(path: str | os.PathLike[str], *, verify: bool = False, kind: type[Storable] | None = None) -> Any:
     """The object saved at `path`, its arrays memory-mapped: nothing is read before it is used.
 
@@ -58,7 +60,15 @@ def rebuilt(folder: AnyFolder, *, verify: bool = False, kind: type[Storable] | N
     manifest = read_manifest(folder, verify=verify)
     if kind is not None and not issubclass(resolve_at(manifest.root, folder), kind):
         raise StoreError(f"{folder.path} holds a {manifest.root.class_name}; a {kind.__name__} is needed")
-    return _rebuild(manifest.root, map_files(folder, manifest, verify=verify), folder)
+    out = _rebuild(manifest.root, map_files(folder, manifest, verify=verify), folder)
+    if JOURNAL in folder.names():
+        entries, lines, _ = read_journal(folder.read(JOURNAL, MOST_BYTES), folder.where(JOURNAL))
+        if entries:
+            try:
+                out.replay(entries, lines)
+            except Exception as error:  # as in _rebuild: whatever a file can make a class do, the user hears one thing
+                raise StoreError(f"{folder.where(JOURNAL)}: {type(error).__name__}: {error}"[:500]) from error
+    return out
 
 
 def with_folder(path: str | os.PathLike[str], use: Callable[[Folder], T]) -> T:

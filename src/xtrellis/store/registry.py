@@ -7,26 +7,34 @@ import inspect
 from importlib import import_module
 from typing import Any, TypeVar
 
-from ..core import Configured, InputError, StoreError, nearest, shown
+from ..core import Configured, InputError, StoreError, clear_calls, nearest, shown
 from .state import Storable
 
 # Class name -> "module:attribute". Strings, so that loading a model imports only what that model is made of.
 CLASSES = {
+    "Blend": "xtrellis.rank:Blend",
     "Calibration": "xtrellis.rank:Calibration",
     "Classifiers": "xtrellis.rank:Classifiers",
     "Elias": "xtrellis.neural:Elias",
     "EncoderOvA": "xtrellis.neural:EncoderOvA",
     "Ensemble": "xtrellis.rank:Ensemble",
     "Glas": "xtrellis.neural:Glas",
+    "KeptRows": "xtrellis.tagger:KeptRows",
     "LabelIndex": "xtrellis.neural:LabelIndex",
     "LabelTree": "xtrellis.index:LabelTree",
     "LinearTree": "xtrellis.linear:LinearTree",
+    "NameMatcher": "xtrellis.names:NameMatcher",
+    "Neighbors": "xtrellis.neighbors:Neighbors",
     "PackedTree": "xtrellis.linear:PackedTree",
+    "Probabilities": "xtrellis.rank:Probabilities",
     "Reranked": "xtrellis.rank:Reranked",
+    "RowSegment": "xtrellis.neighbors:RowSegment",
     "SoftmaxNetwork": "xtrellis.softmax:SoftmaxNetwork",
     "SoftmaxTree": "xtrellis.softmax:SoftmaxTree",
+    "SymmetricTrees": "xtrellis.rank:SymmetricTrees",
     "Tagger": "xtrellis.tagger:Tagger",
     "Vectorizer": "xtrellis.text:Vectorizer",
+    "Vocabulary": "xtrellis.vocabulary:Vocabulary",
     "XTransformer": "xtrellis.neural:XTransformer",
 }
 
@@ -35,6 +43,7 @@ _registered: dict[str, type[Storable]] = {}  # by programs, for this process
 T = TypeVar("T", bound=type)
 
 
+@clear_calls
 def register(cls: T) -> T:
     """Let models of this class be saved and loaded: `@xt.register` above a class of your own.
 

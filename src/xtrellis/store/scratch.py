@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ..arrays import Array
 from ..core import StoreError
 from . import tensors
 from .folder import Folder
+from .pages import file_array, no_room
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -62,37 +63,17 @@ class DiskScratch(Scratch):
             with open(self._folder / file_name, "xb") as file:
                 n_bytes, _ = tensors.write(file, arrays)
         except OSError as error:
-            raise StoreError(_no_room(self._folder, error)) from error
+            raise StoreError(no_room(self._folder, error)) from error
         with Folder(self._folder) as folder:
             return tensors.read(folder.map(file_name, n_bytes), infos, file_name)
 
     def empty(self, length: int, dtype: Any) -> Array:
         """In a file that has no name any more and goes with the array."""
-        if not length:
-            return np.empty(0, dtype)
-        try:
-            with tempfile.TemporaryFile(dir=self._folder) as file:
-                _reserve(file, length * np.dtype(dtype).itemsize)
-                return np.asarray(np.memmap(file, dtype, "r+", shape=(length,)))
-        except OSError as error:
-            raise StoreError(_no_room(self._folder, error)) from error
+        return file_array(length, dtype, self._folder)
 
     def settle(self, array: Array) -> None:
         """Let its pages go: they are in the file, and come back when search looks at them."""
-        mapped = getattr(array.base, "_mmap", None)
-        if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
+        base: Any = array.base
+        mapped = base.obj if isinstance(base, memoryview) else base
+        if isinstance(mapped, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
             mapped.madvise(mmap.MADV_DONTNEED)
-
-
-def _reserve(file: IO[bytes], n_bytes: int) -> None:
-    """Take the room now: a mapped file that meets a full disk later would end the process."""
-    if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(file.fileno(), 0, n_bytes)
-        return
-    for begin in range(0, n_bytes, 1 << 20):
-        file.write(bytes(min(1 << 20, n_bytes - begin)))
-    file.flush()
-
-
-def _no_room(folder: Path, error: OSError) -> str:
-    return f"cannot put weights into {folder} ({error.strerror or error}); let TMPDIR name a folder with more room"

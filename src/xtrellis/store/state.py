@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..arrays import Array
+from ..core import StoreError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -35,6 +36,14 @@ class Storable(ABC):
 
     def loaded(self, params: Mapping[str, Any]) -> None:  # noqa: B027 - most have nothing to do then
         """The store has just rebuilt it from a file that held these parameters, as JSON."""
+
+    def journal_lines(self) -> Sequence[str]:
+        """What has happened to it since it was trained (journal.py), saved beside it; most have no such thing."""
+        return ()
+
+    def replay(self, entries: Sequence[Mapping[str, Any]], lines: Sequence[str]) -> None:
+        """The store has just rebuilt it and found a journal beside it: do what it is not yet the result of."""
+        raise StoreError(f"a {type(self).__name__} has no journal")
 
     @classmethod
     @abstractmethod

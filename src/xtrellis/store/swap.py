@@ -24,6 +24,7 @@ from pathlib import Path
 
 from ..core import StoreError, as_path, shown
 from . import plain
+from .journal import JOURNAL
 from .manifest import MANIFEST, is_manifest, is_tensor_file
 
 _AT_FDCWD = -100
@@ -149,7 +150,7 @@ def _has_manifest(target: Path) -> bool:
 
 def _ours(path: Path) -> bool:
     with suppress(OSError):
-        return (path.name == MANIFEST or is_tensor_file(path.name)) and stat.S_ISREG(path.lstat().st_mode)
+        return (path.name in (MANIFEST, JOURNAL) or is_tensor_file(path.name)) and stat.S_ISREG(path.lstat().st_mode)
     return False
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 
 from ..arrays import Array
-from ..core import Configured, StoreError, progress
+from ..core import Configured, StoreError, clear_calls, progress
 from . import plain, tensors
+from .journal import JOURNAL, journal_bytes
 from .manifest import MANIFEST, ROOT, FileInfo, Manifest, ObjectInfo, check_parts_depth, part_name
 from .registry import name_of
 from .state import Storable
 from .swap import staging, target_of
 
 
+@clear_calls
 def save(obj: Storable, path: str | os.PathLike[str]) -> None:
     """Write `obj` as a model folder, whole or not at all; a model already there is replaced only when this one is done.
 
@@ -31,6 +33,11 @@ def save(obj: Storable, path: str | os.PathLike[str]) -> None:
                 # The one place where a file comes to be; fsynced here so that the rename never outruns the data.
                 with open(folder / name, "xb") as file:
                     files[name] = FileInfo(*tensors.write(file, of_object, advance))
+                    file.flush()
+                    os.fsync(file.fileno())
+            if lines := obj.journal_lines():
+                with open(folder / JOURNAL, "xb") as file:
+                    file.write(journal_bytes(lines))
                     file.flush()
                     os.fsync(file.fileno())
             with open(folder / MANIFEST, "xb") as file:

@@ -1,7 +1,13 @@
 """Strings in, names out: `Tagger`, what it answers, and how good it is."""
 
-from .measuring import METRICS, above, evaluate_predictions
-from .tagger import PreparedData, Tagger
+from .likely import asked_for, knows_probabilities
+from .living import Drift, KeptRows
+from .measuring import METRICS, Unknown, above, evaluate_predictions, unknown_labels
+from .prepared import OTHER_FEATURES, PreparedData
+from .tagger import Tagger
 from .tags import Tag, Tags
 
-__all__ = ["METRICS", "PreparedData", "Tag", "Tagger", "Tags", "above", "evaluate_predictions"]
+__all__ = [
+    "METRICS", "OTHER_FEATURES", "Drift", "KeptRows", "PreparedData", "Tag", "Tagger", "Tags", "Unknown", "above",
+    "asked_for", "evaluate_predictions", "knows_probabilities", "unknown_labels",
+]  # fmt: skip

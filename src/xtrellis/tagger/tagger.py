@@ -12,68 +12,80 @@ Or step by step, to see what will be trained and what it will take before it is:
 A model trained on a feature matrix has no texts to read: its tagger has `vectorizer=None`, takes matrices in `predict`,
 and still knows the names of its labels. So everything `xtrellis train` writes is a tagger.
 
-Nothing changes after `fit` or loading, so any number of threads may share one tagger, and a forked process may use it.
+Any number of threads may share one tagger, and a forked process may use it: what changes (`living/`) changes at once.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from threading import RLock
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..arrays import Float64, Int64, StringTable, TopK, as_texts, is_list
+from ..arrays import Float64, Int64, StringTable, TopK, as_texts
 from ..core import (
+    Engine,
     InputError,
     NotFittedError,
     StoreError,
+    clear_calls,
     flag,
     integer,
-    nearest,
-    number,
     require,
     shown,
 )
 from ..data import Dataset, TrainingData
 from ..explain import ExplainedTag
 from ..labels import inverse_propensity
-from ..metrics import Comparison, Report
-from ..model import Estimate, Explains, LabelSet, Model, restricts, why_no_explanation
+from ..metrics import Comparison, Reliability, Report
+from ..model import Estimate, Explains, Model, why_no_explanation
 from ..store import Copyable, State, Storable, save
 from ..text import Vectorizer
+from ..vocabulary import Vocabulary
 from . import measuring
-from .given import label_matrix
-from .tags import NO_KNOWN_WORD, NO_TEXT, Tag, Tags
+from .given import label_matrix, names_to_read, require_parts
+from .labels import NamesLabels, labels_to_learn
+from .likely import Threshold, asked_for, check_threshold, cut, learn_probabilities, probable
+from .living import Life, Living, begun, explained_state
+from .prepared import OTHER_FEATURES, PreparedData, names_hash
+from .stored import stored
+from .tags import NO_KNOWN_WORD, NO_TEXT, Tags, named_tags
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-
-@dataclass(frozen=True, eq=False)
-class PreparedData(TrainingData):
-    """What a tagger's model will be trained on, and the vectoriser that has read the texts."""
-
-    vectorizer: Vectorizer | None = None
+    from ..rank import Probabilities
 
 
-class Tagger(Copyable):
-    """A vectoriser (None: rows are feature vectors already), a model, and the labels' names."""
+@clear_calls
+class Tagger(NamesLabels, Living, Copyable):
+    """A vectoriser (None: rows are feature vectors already), a model, and what its labels are called.
 
-    def __init__(self, vectorizer: Vectorizer | None, model: Model) -> None:
-        if not isinstance(model, Model):
-            raise InputError(f"model must be a model such as xt.preset('bonsai'); got {type(model).__name__}")
-        if vectorizer is not None and not isinstance(vectorizer, Vectorizer):
-            raise InputError(
-                f"vectorizer must be an xt.Vectorizer, or None if rows are features already; got "
-                f"{type(vectorizer).__name__}: train on the matrix that it makes, or put both into a pipeline with "
-                "xtrellis.sklearn.Classifier"
-            )
-        self.vectorizer, self.model = vectorizer, model
-        self._label_names: StringTable | None = None
+    With a `vocabulary`, texts may be labelled by ids or any names, answers have ids and names, in `language`. With
+    `keep_rows` it keeps its training rows, so that it can learn on (`update`).
+    """
+
+    def __init__(
+        self,
+        vectorizer: Vectorizer | None,
+        model: Model,
+        *,
+        vocabulary: Vocabulary | None = None,
+        language: str | None = None,
+        keep_rows: bool = False,
+    ) -> None:
+        require_parts(vectorizer, model)
+        flag()("keep_rows", keep_rows)
+        self._know(vocabulary, language)
+        self.vectorizer, self.model, self.keep_rows = vectorizer, model, keep_rows
+        self._life, self._changing = Life(), RLock()
         self.label_counts: Int64 | None = None
         self.n_rows = 0
+        self._features: str | None = None  # a hash of the features' names, where rows are features that have some
+        self.probability_curves: Probabilities | None = None
+        """What the model's scores are worth, if `calibrate` has learned it."""
         self.about: dict[str, Any] = {}
         """What was noted of the model: JSON, saved with it. `xtrellis train` writes date, data and measurements."""
 
@@ -125,22 +137,27 @@ class Tagger(Copyable):
             )
         if self.vectorizer is None and data.X is None:
             raise InputError("the data has texts but no features; give the tagger a Vectorizer")
-        named = self._names_to_read(data.label_names) if label_text else None
+        learn = labels_to_learn(self, data)
+        data = learn.dataset
+        named = names_to_read(self, learn.texts) if label_text else None
         vectorizer = None if self.vectorizer is None else self.vectorizer.clone()
         checked = TrainingData.of(
             data.X if vectorizer is None else vectorizer.fit_transform(data.texts or []),
             data.Y,
             texts=data.texts,
-            label_names=data.label_names,
+            label_names=learn.names,
+            known=learn.known,
             label_features=None if vectorizer is None or named is None else vectorizer.transform(named),
         )
-        return PreparedData(**vars(checked), vectorizer=vectorizer)
+        features = None if vectorizer is not None else data.feature_names
+        return PreparedData(**vars(checked), vectorizer=vectorizer, feature_names=features, label_ids=learn.ids)
 
     def estimate(
         self, data: PreparedData | Dataset | Iterable[str], labels: Iterable[Iterable[str]] | None = None
     ) -> Estimate:
         """What training will take: memory, size of the model. Quick and rough."""
-        return self.model.estimate(data if isinstance(data, PreparedData) else self.prepare(data, labels))
+        data = data if isinstance(data, PreparedData) else self.prepare(data, labels)
+        return self.model.estimate(data).with_parts(data.bytes_beside_model)
 
     def fit(
         self,
@@ -149,11 +166,12 @@ class Tagger(Copyable):
         *,
         label_text: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
+        engine: Engine | None = None,
     ) -> Self:
         """Learn from texts and their labels, a Dataset, or what `prepare` made of them.
 
-        `checkpoint` is a folder that finished work is written to, for models that can go on from there. A training that
-        fails leaves the tagger as it was.
+        `checkpoint` is a folder that finished work is written to, for models that can go on from there; `engine` as of
+        `Model.fit`. A training that fails leaves the tagger as it was.
         """
         if not isinstance(data, PreparedData):
             data = self.prepare(data, labels, label_text=label_text)
@@ -161,45 +179,40 @@ class Tagger(Copyable):
             raise InputError("prepared data holds labels and their texts itself; give neither beside it")
         # Some models keep the best state of a training that diverges: one that answers already is trained as a copy.
         model = self.model.clone() if self.fitted else self.model
-        model.fit(data, checkpoint=checkpoint)
+        given: dict[str, Any] = {} if engine is None else {"engine": engine}
+        model.fit(data, checkpoint=checkpoint, **given)
         self.model, self.vectorizer = model, data.vectorizer
-        # Without names a label is called by its number, so that answers always have one.
-        self._label_names = data.label_names or StringTable.of(map(str, range(data.n_labels)))
+        self._label_names = data.names
         self.label_counts = data.label_counts
         self.n_rows = data.n_rows
+        self.probability_curves = None
         self.about = {}
+        self._features = None if data.feature_names is None else names_hash(data.feature_names)
+        self._life = begun(self, data)
         return self
-
-    def _names_to_read(self, names: StringTable | None) -> StringTable:
-        """The names; refuses before any work if there are none, or nothing to read them, or no use for them."""
-        if not self.model.uses_label_features:
-            raise InputError(f"label_text: {type(self.model).__name__} has no use for the labels' names")
-        if self.vectorizer is None:
-            raise InputError("label_text needs texts: without them there is no vectoriser to read the labels' names")
-        if names is None:
-            raise InputError("label_text needs the labels' names; the data has none")
-        return names
-
-    @property
-    def fitted(self) -> bool:
-        """True after `fit` or loading."""
-        return self._label_names is not None
 
     @property
     def n_labels(self) -> int:
         """How many labels it knows."""
-        return len(self.label_names)
+        return len(self.label_ids)
 
     def clone(self) -> Tagger:
         """A new, unfitted tagger with the same parameters."""
-        return Tagger(self.vectorizer.clone() if self.vectorizer is not None else None, self.model.clone())
+        vectorizer = self.vectorizer.clone() if self.vectorizer is not None else None
+        return Tagger(
+            vectorizer, self.model.clone(), vocabulary=self.vocabulary, language=self.language,
+            keep_rows=self.keep_rows,
+        )  # fmt: skip
 
     # ── answering ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def tag(
-        self, text: str, k: int = 5, *, threshold: float | None = None, labels: Any = None, guess: bool = False
+        self, text: str, k: int = 5, *, threshold: Threshold = None, labels: Any = None, guess: bool = False
     ) -> Tags:
-        """The k best labels of one text, best first; only those with a score of at least `threshold`, if given.
+        """The k best labels of one text, best first; only those that reach `threshold`, if given.
+
+        A threshold is the least probability, or the least score if the tagger knows no probabilities. 'auto' cuts where
+        the expected F1 of the text is best, 'auto-corpus' where that of all held-out texts was.
 
         A text of which the model knows no word gets no labels, and a `reason`: all that speaks for any label there is
         how frequent it was. With `guess`, such a text gets the labels that the model finds likely anyway. `labels`
@@ -208,30 +221,31 @@ class Tagger(Copyable):
         if not isinstance(text, str):
             raise InputError(f"text must be a string; got {type(text).__name__} (tag_many takes several texts)")
         integer(at_least=1)("k", k)
-        number(or_none=True)("threshold", threshold)
+        check_threshold(threshold)
         flag()("guess", guess)
         self._require_fitted()
         row = self.require_vectorizer().transform_one(text)
         if not guess and not row.indptr[1] and (reason := self.why_silent(text)):
             return Tags.none(reason)
-        top = self._predict(row, k, [text], labels)
-        return self.named(top, threshold=threshold)[0]
+        top = self._predict(row, asked_for(k, threshold), [text], labels)
+        return Tags(self.named(top, threshold=threshold)[0][:k])
 
     def tag_many(
         self,
         texts: Iterable[str],
         k: int = 5,
         *,
-        threshold: float | None = None,
+        threshold: Threshold = None,
         labels: Any = None,
         guess: bool = False,
     ) -> list[Tags]:
         """`tag` for each text; much faster than one at a time."""
-        number(or_none=True)("threshold", threshold)
+        check_threshold(threshold)
+        integer(at_least=1)("k", k)
         self.require_vectorizer()
         texts = as_texts(texts)
-        top = self.predict(texts, k, labels=labels, guess=guess)
-        tags = self.named(top, threshold=threshold)
+        top = self.predict(texts, asked_for(k, threshold), labels=labels, guess=guess)
+        tags = [Tags(found[:k]) for found in self.named(top, threshold=threshold)]
         if not guess:
             for i in np.flatnonzero((top.labels < 0).all(axis=1)).tolist():
                 tags[i].reason = self.why_silent(texts[i])
@@ -239,9 +253,10 @@ class Tagger(Copyable):
 
     def why_silent(self, text: str) -> str | None:
         """Why a text without any known word gets no answer; None if the model has something to go by."""
+        require(text, str, "text", "a string")
         if not text or text.isspace():
             return NO_TEXT
-        return None if self.model.reads_texts else NO_KNOWN_WORD
+        return None if self.model.finds_something([text])[0] else NO_KNOWN_WORD
 
     def predict(self, rows: Any, k: int = 10, *, labels: Any = None, guess: bool = False) -> TopK:
         """The k best labels, as ids, of each text, each feature row (without a vectoriser), or row of a Dataset.
@@ -256,6 +271,7 @@ class Tagger(Copyable):
             if rows.texts is None or self.vectorizer is None:
                 if rows.X is None:
                     raise InputError("the data has texts only, but this model was trained on a feature matrix")
+                self.require_features(rows.feature_names)
                 return self._predict(rows.X, k, rows.texts, labels)  # a feature matrix is taken as it is
             rows = rows.texts
         if self.vectorizer is None:
@@ -271,42 +287,59 @@ class Tagger(Copyable):
         found[silent], scores[silent] = -1, 0
         return TopK(found, scores, top.n_labels)
 
-    def prepare_labels(self, labels: Any) -> LabelSet:
-        """Names (or ids) of labels that `tag` and `predict` shall choose among, prepared once for many calls."""
-        if isinstance(labels, LabelSet):
-            return labels
-        if not restricts(self.model):
-            raise InputError(f"labels: a {type(self.model).__name__} cannot restrict its answers to some labels")
-        if isinstance(labels, str) or not is_list(labels):
-            raise InputError(f"labels must be a list of names or ids; got {shown(labels)}")
-        given = list(labels)
-        ids = [self.label_names.find(label) if isinstance(label, str) else label for label in given]
-        if None in ids:
-            missing = given[ids.index(None)]
-            raise InputError(f"the model has no label {shown(missing)}{nearest(missing, self.label_names)}")
-        return LabelSet(ids, self.n_labels)
+    def require_features(self, names: StringTable | None) -> None:
+        """Refuse data whose features have other names than those in training, or another order, if both have names."""
+        if self.vectorizer is None and names is not None and self._features not in (None, names_hash(names)):
+            raise InputError(OTHER_FEATURES)
 
     def _predict(self, X: Any, k: int, texts: Sequence[str] | None, labels: Any) -> TopK:
-        if labels is None:
-            return self.model.predict(X, k, texts=texts)
-        return self.model.predict(X, k, texts=texts, labels=self.prepare_labels(labels))  # type: ignore[call-arg]
+        given = None if labels is None else self.prepare_labels(labels)
+        top: object = self._life.predict(self.model, X, k, texts, given)
+        if not isinstance(top, TopK):  # of a model of somebody's own
+            raise InputError(f"{type(self.model).__name__}.predict must return an xt.TopK; got {shown(top)}")
+        return top
 
-    def named(self, top: TopK, *, threshold: float | None = None) -> list[Tags]:
+    def named(self, top: TopK, *, threshold: Threshold = None) -> list[Tags]:
         """Predictions with the names of their labels."""
         require(top, TopK, "top", "a TopK, what predict gives")
-        number(or_none=True)("threshold", threshold)
-        names = self.label_names
-        if top.n_labels > len(names):
-            raise InputError(f"top is of {top.n_labels} labels; this tagger knows {len(names)}")
-        floor = -np.inf if threshold is None else threshold
-        return [Tags(Tag(names[label], score) for label, score in row if score >= floor) for row in top]
+        check_threshold(threshold)
+        ids = self.label_ids
+        if top.n_labels > len(ids):
+            raise InputError(f"top is of {top.n_labels} labels; this tagger knows {len(ids)}")
+        return named_tags(self.label_names, ids, top, cut(self, top, threshold), probable(self, top))
+
+    # ── probabilities ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    def calibrate(self, dataset: Dataset) -> Self:
+        """Learn what scores are worth from rows that the model has not seen; tags have probabilities from then on.
+
+        Curves are learned for labels by how frequent they are. A model that answers with probabilities by itself, such
+        as the preset 'best', needs this for the threshold 'auto-corpus' only.
+        """
+        self._require_fitted()
+        self.probability_curves = learn_probabilities(self, dataset)
+        return self
+
+    def reliability(self, dataset: Dataset, *, k: int = 10) -> Reliability | None:
+        """Whether probabilities of the first k answers mean what they say; None if the tagger knows none."""
+        return measuring.reliability_of(self, dataset, k=k)
+
+    def cut(self, top: TopK, threshold: Threshold) -> TopK:
+        """What `predict` gave without answers below a threshold (-1 in their place); see `tag`."""
+        check_threshold(threshold)
+        return cut(self, top, threshold)
+
+    def probabilities(self, top: TopK) -> TopK | None:
+        """What `predict` gave, with probabilities in place of scores; None if the tagger has not learned them."""
+        require(top, TopK, "top", "a TopK, what predict gives")
+        return probable(self, top)
 
     def evaluate(
         self,
         dataset: Dataset,
         metrics: Iterable[str] | str | None = None,
         *,
-        threshold: float | None = None,
+        threshold: Threshold = None,
         predictions: TopK | None = None,
     ) -> Report:
         """How good the tagger is on rows whose labels are known, with as many predictions per row as metrics look at.
@@ -334,16 +367,16 @@ class Tagger(Copyable):
         return inverse_propensity(np.concatenate([self.label_counts, np.zeros(extra, np.int64)]), self.n_rows)
 
     def explain(self, text: str, label: str) -> ExplainedTag:
-        """Why `label` fits `text`, or why it does not: which words spoke for and against it, on which path."""
-        names = self.label_names
+        """Why `label` fits `text`, or why it does not: which words spoke for and against it, on which path.
+
+        The label may be named by its id or any of its names.
+        """
+        self._require_fitted()
         vectorizer = self.require_vectorizer()
         if not isinstance(text, str):
             raise InputError(f"text must be a string; got {type(text).__name__}")
-        if not isinstance(label, str):
-            raise InputError(f"label must be the name of a label; got {type(label).__name__}")
-        found = names.find(label)
-        if found is None:
-            raise InputError(f"the model has no label {shown(label)}{nearest(label, names)}")
+        found, names = self.find_label(label), self.label_names
+        explained_state(self._life, found, names[found], names)
         why_not = why_no_explanation(self.model)
         if why_not is not None:
             raise InputError(why_not)
@@ -352,7 +385,10 @@ class Tagger(Copyable):
             vectorizer.transform_one(text), found, texts=[text], label_counts=known
         )
         spans = vectorizer.explain(text)
-        return ExplainedTag.of(text, label, explanation, spans, names, vectorizer.feature_names)
+        id = self.label_ids[found] if self.vocabulary is not None else ""
+        return ExplainedTag.of(
+            text, names[found], explanation.with_groups(self.group_name), spans, names, vectorizer.feature_names, id=id
+        )
 
     # ── the store ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -364,59 +400,44 @@ class Tagger(Copyable):
 
     def to_state(self) -> State:
         """Vectoriser and model are parts; the names and frequencies of the labels are arrays."""
-        names, counts = self.label_names, cast(Int64, self.label_counts)
+        names, counts = self.label_ids, cast(Int64, self.label_counts)
         parts: dict[str, Storable] = {"model": self.model}
         if self.vectorizer is not None:
             parts["vectorizer"] = self.vectorizer
+        if self.probability_curves is not None:
+            parts["probabilities"] = self.probability_curves
         arrays = {**names.to_arrays("labels"), "label_counts": counts}
         meta: dict[str, Any] = {"n_rows": self.n_rows, **({"about": self.about} if self.about else {})}
-        return State(meta=meta, arrays=arrays, parts=parts)
+        if self.vocabulary is not None:
+            parts["vocabulary"], arrays["label_numbers"] = self.vocabulary, self.label_numbers
+            meta |= {} if self.language is None else {"language": self.language}
+        if self._features is not None:
+            meta["feature_names"] = self._features
+        return self._life.into(State(meta=meta, arrays=arrays, parts=parts))
 
     @classmethod
     def from_state(cls, params: Mapping[str, Any], state: State) -> Self:
         """The tagger again; refuses parts and arrays that do not fit together."""
-        model, vectorizer = state.parts.get("model"), state.parts.get("vectorizer")
-        if params or set(state.parts) - {"model", "vectorizer"} or not isinstance(model, Model):
-            raise StoreError("a Tagger holds a part 'model', perhaps a part 'vectorizer', and no parameters of its own")
+        kept = stored(params, state)
         try:
-            tagger = cls(vectorizer, model)  # type: ignore[arg-type]  # the constructor checks
+            tagger = cls(kept.vectorizer, kept.model, vocabulary=kept.vocabulary)
         except InputError as error:
             raise StoreError(str(error)) from None
-        names, counts, n_rows = (
-            StringTable.from_arrays(state.arrays, "labels"),
-            state.arrays.get("label_counts"),
-            state.meta.get("n_rows"),
-        )
-        if len(names) != model.n_labels:
-            raise StoreError(f"the model has {model.n_labels} labels, but there are {len(names)} names")
-        if counts is None or counts.dtype != np.int64 or counts.shape != (len(names),):
-            raise StoreError(f"label_counts must be {len(names)} numbers of type int64")
-        if (
-            not isinstance(n_rows, int)
-            or n_rows < 0
-            or (len(counts) and not 0 <= counts.min() <= counts.max() <= n_rows)
-        ):
-            raise StoreError(f"label_counts must lie between 0 and n_rows, an integer; n_rows is {n_rows!r}")
-        about = state.meta.get("about", {})
-        if not isinstance(about, dict):
-            raise StoreError(f"about must be an object; got {about!r:.80}")
-        tagger._label_names, tagger.label_counts, tagger.n_rows = names, counts, n_rows
-        tagger.about = about
+        tagger._label_names, tagger.label_counts, tagger.n_rows = kept.names, kept.counts, kept.n_rows
+        tagger.language = kept.language
+        if kept.numbers is not None:
+            tagger._found["numbers"] = (kept.names, kept.vocabulary, kept.numbers)
+        tagger.probability_curves, tagger.about, tagger._features = kept.curves, kept.about, kept.features
+        tagger._life, tagger.keep_rows = kept.life, kept.life.rows is not None
         return tagger
 
     def __repr__(self) -> str:
-        known = f" with {len(self._label_names)} labels" if self._label_names is not None else ""
+        known = f" with {self.n_labels} labels" if self.fitted else ""
         return f"Tagger({self.vectorizer!r}, {self.model!r}){known}"
 
     def _require_fitted(self) -> None:
         if not self.fitted:
             raise NotFittedError("this Tagger is not trained yet; call fit first, or xt.load a saved one")
-
-    @property
-    def label_names(self) -> StringTable:
-        """The labels' names, by label id; refuses to answer before training."""
-        self._require_fitted()
-        return cast(StringTable, self._label_names)
 
     def require_vectorizer(self) -> Vectorizer:
         """The vectoriser; refuses if this tagger cannot read texts."""

@@ -11,8 +11,9 @@ import pytest
 import xtrellis as xt
 from xtrellis.experiments import elias, experiment
 from xtrellis.experiments.base import run_all
-from xtrellis.experiments.elias_index import deciles
-from xtrellis.experiments.elias_page import STEPS
+from xtrellis.experiments.data import Bench, prepare
+from xtrellis.experiments.elias_parts.index import BEAMS, deciles, tree_costs
+from xtrellis.experiments.elias_parts.page import STEPS, _heading
 from xtrellis.neural.encoders.bag import BagEncoder
 
 
@@ -42,6 +43,8 @@ def test_the_whole_of_it(folder: Path, tmp_path: Path, monkeypatch: pytest.Monke
         *(f"| ELIAS {step} |" for step in STEPS), "| `encoder-ova` |", "Stage 2 against stage 1: R@100",
         "| λ = 0.2 |", "| κ, in labels a cluster has = 1 |", "| K = 10 |", "| score ≥ 0.1 |",
         "| β, in labels a cluster has = 2 |", "At equal cost",
+        "| R@100, by best path | R@100, beam 5 | R@100, `xr-linear` | gain |",
+        "Brute force asks all labels",
     ):  # fmt: skip
         assert expected in page
     for key in ("index", "ranker", "rows"):
@@ -53,5 +56,30 @@ def test_tenths_of_the_labels() -> None:
     assert tenth.tolist() == [9 - i // 2 for i in range(20)]
 
 
-def test_small_runs_are_fewer() -> None:
-    assert len(elias.plan("x", 0, True)) < len(elias.plan("x", 1, False)) < len(elias.plan("x", 0, False))
+def test_small_runs_are_fewer_and_of_smaller_models(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in (0, 1):
+        assert len(elias.plan("x", seed, True)) < len(elias.plan("x", seed, False))
+    made = []
+    monkeypatch.setattr(elias, "_trained", lambda data, name, model, facts: made.append(model) or {})
+    for model in ("stage 1", "encoder-ova", "xr-linear"):
+        run = next(run for run in elias.plan(str(folder), 0, True) if run["model"] == model)
+        elias.measure(run, Bench(1))
+    one, ova, _ = made
+    assert (one.stages, one.shortlist_size, one.epochs) == (1, 500, 8)
+    assert one.encoder.dim == ova.encoder.dim == 128
+
+
+def test_what_a_tree_costs(folder: Path) -> None:
+    data = prepare(str(folder), threads=1)
+    model = xt.LinearTree(index=xt.BalancedTree(arity=2, max_leaf=5), beam=3, threads=1).fit(data.train.X, data.train.Y)
+    costs = tree_costs(model, data)
+    assert [point["as clusters"] for point in costs] == list(BEAMS)
+    assert costs[-1]["labels asked"] == 40  # all there are
+    assert [point["labels asked"] for point in costs] == sorted(point["labels asked"] for point in costs)
+    assert costs[-1]["R@100"] == 100
+    assert model.beam == 3
+
+
+def test_parts_of_data_sets_are_told() -> None:
+    assert _heading("acl-authors@10000") == "acl-authors, 10,000 rows that share labels"
+    assert _heading("mdn-seealso") == "mdn-seealso"

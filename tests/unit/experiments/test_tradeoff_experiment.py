@@ -37,8 +37,9 @@ def test_the_whole_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     for title in tables.TITLES.values():
         assert f"### {title}" in page
     assert "| huffman |" in page
-    assert len(list((tmp_path / "out").glob("tradeoff-*.svg"))) == len(tables.TITLES)
+    assert len(list((tmp_path / "out").glob("tradeoff-*.svg"))) == len(tables.TITLES) + 1  # and how uneven labels are
     lines = [json.loads(line) for line in (tmp_path / "out/tradeoff.jsonl").read_text().splitlines()]
+    lines = [row for row in lines if row["model"] != "none"]
     rows = [row for row in lines if "part" not in row]
     chosen = {row["tradeoff"]: row for row in rows if row["model"] == "softmax" and row["route"] == "weighted"}
     assert chosen["inf"]["depth@1"] < chosen["0"]["depth@1"]  # frequent labels are nearer to the root
@@ -100,3 +101,15 @@ def test_older_lines_say_how_their_trees_were_joined(tmp_path: Path) -> None:
     page = tables.page_of(rows, Figures(tmp_path, "tradeoff"), "")
     assert "| 0, by levels |" in page
     assert "two things differ" in page
+
+
+def test_trees_of_another_part_count_for_seeds_that_are_missing(tmp_path: Path) -> None:
+    rows = [{**row, "model": "linear-2", "nodes@1": 3.0} for row in seeds_of("0", [70.0, 72.0], 20)]
+    found = [
+        {"slack": 0.0, "P@1": 1.0, "P@3": 1.0}
+        | {f"{what}@{k}": 1.0 for what in ("nodes", "native") for k in (1, 3, 10)}
+    ]
+    rows = [rows[0], *({**row, "part": "slack", "slack": found} for row in rows)]
+    page = tables.page_of(rows, Figures(tmp_path, "tradeoff"), "")
+    assert "| 0 | 71.00 |" in page  # 70 of one part, 72 of the other
+    assert "Means of 2 seeds, commit" in page

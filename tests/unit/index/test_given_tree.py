@@ -134,9 +134,25 @@ def test_names_given_to_a_model():
     model = xt.LinearTree(index=GivenTree(parents=edges))
     assert nested(model.fit(X, Y, label_names=["pear", "crow", "apple", "2"]).tree) == [[0, 2], [1, 3]]
     assert nested(model.fit(X, Y, label_names=["2", "crow", "apple", "pear"]).tree) == [[2, 3], [0, 1]]
-    with pytest.raises(xt.InputError, match="lacks 3 of 4 labels: label 0, label 1, label 3"):  # "2" is label 2
-        model.fit(X, Y)
+    with pytest.raises(
+        xt.InputError, match="names 3 labels, such as 'pear', but the 4 labels of this training have no"
+    ):
+        model.fit(X, Y)  # "2" is label 2
     assert nested(model.tree) == [[2, 3], [0, 1]]  # what was learned before stays
+
+
+def test_names_that_nobody_knows_are_told_with_the_cure(tmp_path):
+    file = tmp_path / "h.tsv"
+    file.write_text("pear\tfruit\napple\tfruit\ncrow\tbird\n")
+    cure = r"such as 'pear', .* give them with fit\(…, label_names=\[…\]\), train a Tagger, or write labels as numbers"
+    for index in (GivenTree(path=str(file)), GivenTree(path=str(file), missing="root")):
+        with pytest.raises(xt.InputError, match=cure):
+            xt.LinearTree(index=index).fit(np.eye(3), np.eye(3))
+        with pytest.raises(xt.InputError, match=cure):
+            xt.LinearTree(index=index).estimate(np.eye(3), np.eye(3))
+        xt.LinearTree(index=index).fit(np.eye(3), np.eye(3), label_names=["apple", "pear", "crow"])
+    # Groups that end in nothing are left out where labels are numbers; so is a part of a large hierarchy.
+    assert build(3, parents={0: "a", 1: "a", "x": "a"}, missing="root") == [[0, 1], 2]
 
 
 def test_parents_cannot_be_typed():

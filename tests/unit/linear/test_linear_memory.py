@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from rich.console import Console
 
 import xtrellis as xt
+from xtrellis.arrays import is_on_disk
 from xtrellis.core import progress
 from xtrellis.data.datasets.synthetic import synthetic
 from xtrellis.labels.space import LabelSpace
@@ -115,17 +116,14 @@ def test_every_plan_gives_the_same_model(world, threads, n_trees):
     roomy, tight = int(sizes.peak_bytes * 1.2), int(sizes.least_bytes * 1.001)
     assert not plan(sizes, roomy).spill
     assert plan(sizes, tight).spill
-    for limit in (roomy, tight):
+    assert sizes.outside_bytes < sizes.least_bytes
+    least = int(sizes.outside_bytes * 1.001)
+    assert plan(sizes, least).outside
+    for limit in (roomy, least, tight):
         model.set_params(memory_limit=limit)
         assert bytes_of(model.fit(X, Y)) == expected
     on_disk = [tree.arrays["bytes"] for tree in model.trees]
-    assert all(isinstance(_owner(array), np.memmap) for array in on_disk), "spilled weights lie in a file"
-
-
-def _owner(array):
-    while array.base is not None and isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
+    assert all(is_on_disk(array) for array in on_disk), "spilled weights lie in a file"
 
 
 def test_spilled_models_are_whole(world, tmp_path):

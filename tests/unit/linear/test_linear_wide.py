@@ -130,19 +130,20 @@ def test_columns_that_are_only_announced_take_no_memory(overlap):
     assert found["search"] < 60e6
 
 
-def test_the_tables_of_search_are_not_as_long_as_the_feature_space(world, monkeypatch):
-    """However many rows: a table would serve one chunk of them."""
-    from xtrellis._native import search as native
+def test_many_rows_are_searched_together_in_a_wide_feature_space(world, monkeypatch):
+    """Nothing that searches is as long as the feature space, so no number of rows is too small for it."""
     from xtrellis.linear import search
 
     X, Y = world
     model = LinearTree(threads=1, max_epochs=2).fit(X, Y)
-    some = model.predict(X, k=3)
+    monkeypatch.setattr(search, "FEW", X.shape[0] + 1)
+    one_by_one = model.predict(X, k=3)
     monkeypatch.setattr(search, "FEW", 0)
     monkeypatch.setattr(search, "CHUNK", 64)
-    monkeypatch.setattr(native, "batch", None)
-    many = sp.vstack([X] * 12, format="csr")  # 3,600 rows: 2¹² of 2¹⁰ columns each
-    np.testing.assert_array_equal(model.predict(many, k=3).labels[:300], some.labels)
+    many = model.predict(sp.vstack([X] * 12, format="csr"), k=3)
+    for rows in range(0, len(many), X.shape[0]):
+        np.testing.assert_array_equal(many.labels[rows : rows + X.shape[0]], one_by_one.labels)
+        np.testing.assert_array_equal(many.scores[rows : rows + X.shape[0]], one_by_one.scores)
 
 
 def test_weights_beyond_their_share_go_to_disk(tmp_path, monkeypatch):

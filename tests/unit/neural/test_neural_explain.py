@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 from typing import Any
@@ -58,18 +59,24 @@ def adds_up(part: Any) -> float:
     return float(part.margin)
 
 
-def brute_force(network: EliasNetwork, phi: Any, beam: int, shortlist: int) -> tuple[Any, Any, Any]:
-    """log s of clusters, log s·e of all pairs (-inf where no edge is), and p of all labels (0 where none asks)."""
+def brute_force(network: EliasNetwork, phi: Any, beam: int, shortlist: int, by: str) -> tuple[Any, Any, Any, Any]:
+    """log s of clusters, log s·e of all pairs (-inf where no edge is), p of all labels (0 where none asks), and by what
+    labels come into the shortlist."""
     logits = network.clusters.astype(np.float64) @ phi
-    logs = np.minimum(0, np.log(network.scale) + logits - np.log(np.exp(logits).sum()))
+    shares = np.exp(logits) / np.exp(logits).sum()
+    logs = np.minimum(0, np.log(network.scale) + np.log(shares))
     pairs = np.full((len(logits), network.n_labels), -np.inf)
     for cluster, label in zip(*np.nonzero(network.edge_ids >= 0), strict=True):
         pairs[cluster, network.edge_ids[cluster, label]] = logs[cluster] + network.edge_logs[cluster, label]
     looked = np.argsort(-logits)[:beam]
     best = pairs[looked].max(axis=0)
     p = np.exp(best) / (1 + np.exp(-(network.labels.astype(np.float64) @ phi)))
-    p[np.argsort(-best, kind="stable")[shortlist:]] = 0
-    return logs, pairs, p
+    worth = best
+    if by == "sum":
+        worth = (shares[looked] @ np.exp(pairs - logs[:, None])[looked]).astype(np.float32)
+        worth[best == -np.inf] = -np.inf
+    p[np.argsort(-worth, kind="stable")[shortlist:]] = 0
+    return logs, pairs, p, worth
 
 
 def test_contributions_are_the_derivative_of_the_encoder(data: Any, elias: Elias) -> None:
@@ -121,11 +128,13 @@ def test_elias_scores_and_ranks_are_those_of_predict(data: Any, elias: Elias) ->
             assert (why.reached, why.rank, why.score) == (False, None, 0.0)
 
 
-def test_elias_paths_are_those_of_brute_force(data: Any, elias: Elias) -> None:
+@pytest.mark.parametrize("by", ["sum", "best"])
+def test_elias_paths_are_those_of_brute_force(data: Any, elias: Elias, by: str) -> None:
+    elias = copy.copy(elias).set_params(shortlist_by=by)
     network, beyond_beam, beyond_shortlist = elias.network, 0, 0
     for i in range(3):
         phi = elias.embed(data.X[[i]])[0].astype(np.float64)
-        logs, pairs, p = brute_force(network, phi, 3, 15)
+        logs, pairs, p, worth = brute_force(network, phi, 3, 15, by)
         order = np.argsort(-logs).tolist()
         for label in range(L):
             why = elias.explain(data.X[[i]], label)
@@ -167,7 +176,7 @@ def test_elias_paths_are_those_of_brute_force(data: Any, elias: Elias) -> None:
             elif first.lost_at == 1:
                 beyond_shortlist += 1
                 led_to = np.flatnonzero(np.isfinite(pairs[order[:3]].max(axis=0)))
-                place = 1 + sum(pairs[order[:3], other].max() > pairs[order[:3], label].max() for other in led_to)
+                place = 1 + int((worth > worth[label]).sum())
                 assert (first.steps[1].rank, first.steps[1].rivals) == (place, len(led_to))
                 assert f"it came in as number {place} of {len(led_to)}, the shortlist keeps 15" in shown(why)
                 assert "beyond the shortlist" in shown(why)

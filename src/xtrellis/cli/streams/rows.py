@@ -46,6 +46,8 @@ class Answered:
     top: TopK
     silent: set[int]
     """Rows that got none because there was nothing to go by."""
+    chances: TopK | None = None
+    """The same with probabilities in place of scores, if the model knows them."""
 
     def reason(self, row: int, tagger: Tagger) -> str | None:
         """Why a row has no labels, if it was not looked at."""
@@ -89,7 +91,7 @@ def answered(
     k: int,
     *,
     counts: Counts,
-    threshold: float | None = None,
+    threshold: float | str | None = None,
     guess: bool = False,
     title: str = "tagging",
 ) -> Generator[Answered]:
@@ -112,29 +114,28 @@ def answered(
                 yield found
 
 
-def answer(tagger: Tagger, block: RowBlock, k: int, threshold: float | None, guess: bool) -> Answered:
+def answer(tagger: Tagger, block: RowBlock, k: int, threshold: float | str | None, guess: bool) -> Answered:
     """The labels of a block's rows."""
     import numpy as np
 
     from ...arrays import TopK
+    from ...tagger import asked_for
 
     if block.texts is not None:
         tagger.require_vectorizer()
     elif tagger.vectorizer is not None:
         raise InputError("the data has features, but this model reads texts")
-    top = tagger.predict(block.texts if block.texts is not None else block.X, k, guess=guess)
+    rows = block.texts if block.texts is not None else block.X
+    top = tagger.predict(rows, asked_for(k, threshold), guess=guess)
     labels, scores = top.labels, top.scores
     silent: set[int] = set()
     if block.texts is not None and not guess:
         silent = set(np.flatnonzero((labels < 0).all(axis=1)).tolist()) - set(block.faults)
-    gone = (scores < threshold) if threshold is not None else None
-    if block.faults or gone is not None:
-        labels = labels.copy()
+    if block.faults or threshold is not None:
+        labels = tagger.cut(top, threshold).labels.copy()
         labels[list(block.faults)] = -1
-        if gone is not None:
-            labels[gone] = -1
-        top = TopK(labels, scores, top.n_labels)
-    return Answered(block, top, silent)
+        top = TopK(np.ascontiguousarray(labels[:, :k]), np.ascontiguousarray(scores[:, :k]), top.n_labels)
+    return Answered(block, top, silent, tagger.probabilities(top))
 
 
 def size_of(source: Path | BinaryIO) -> int | None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...core import DataError, InputError
+from .. import show
 from .rows import STDIN, is_pipe, size_of, source_of, stdin
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 TOGETHER = 64  # files of a folder that are tagged at once
 LOOKED_AT = 8192  # bytes of a file that tell whether it is text
 LONGEST_NAME = 4096
+LONGEST_TITLE = 4  # words of a name such as `My notes.pdf`; what is longer is a sentence
 
 
 @dataclass
@@ -29,6 +31,8 @@ class Texts:
     lines: bool = False
     encoding: str = "utf-8"
     skip_bad_rows: bool = False
+    unread: list[str] = field(default_factory=list)
+    """Why files could not be read: the others are tagged all the same."""
 
     @property
     def one(self) -> bool:
@@ -55,14 +59,19 @@ class Texts:
             yield RowBlock(texts=[self.literal])
         elif self.lines:
             for file in self.files or []:
-                yield from stream(
-                    source_of(file),
-                    format="lines",
-                    encoding=self.encoding,
-                    skip_bad_rows=self.skip_bad_rows,
-                    hungry=hungry,
-                    advance=advance,
-                )
+                try:
+                    yield from stream(
+                        source_of(file),
+                        format="lines",
+                        encoding=self.encoding,
+                        skip_bad_rows=self.skip_bad_rows,
+                        hungry=hungry,
+                        advance=advance,
+                    )
+                except DataError as error:
+                    if len(self.files or []) == 1:
+                        raise
+                    self.unread.append(str(error))
         else:
             block = RowBlock(texts=[], passed=[])
             for file in self.files or []:
@@ -81,9 +90,10 @@ class Texts:
         try:
             text = whole_text(file, self.encoding)
         except DataError as error:
-            if not self.skip_bad_rows:
+            if self.one and not self.skip_bad_rows:
                 raise
             block.faults[len(block.texts)] = str(error)
+            self.unread.append(str(error))
             text = ""
         block.texts.append(text)
         block.passed.append({} if str(file) == STDIN else {"file": str(file)})
@@ -94,7 +104,7 @@ def whole_text(file: Path, encoding: str = "utf-8") -> str:
     from ...data import read_text
 
     if str(file) == STDIN and sys.stdin.isatty():
-        sys.stderr.write("reading a text from the terminal; end it with Ctrl-D\n")
+        show.warning("reading a text from the terminal; end it with Ctrl-D")
     return read_text(stdin() if str(file) == STDIN else file, encoding=encoding)
 
 
@@ -113,8 +123,7 @@ def find_texts(
     if not any(there):
         if lines:
             raise InputError(f"--lines reads texts from files or stdin; there is no file {given[0]!r:.80}")
-        if len(given) == 1 and _looks_like_path(given[0]):
-            say(f"there is no file {given[0]}: these words are tagged (--text says so without this note)")
+        _tell_missing(given)
         return Texts(literal=" ".join(given))
     if not all(there):
         raise InputError(f"there is no file {given[there.index(False)]!r:.80}; put a text of several words in quotes")
@@ -129,6 +138,8 @@ def find_texts(
             say(f"reading {len(found):,} text files of {path}{skipped}")
             files += found
         else:
+            if word != STDIN:
+                _require_text(path)
             if path.suffix in _ROWS and not lines:
                 say(f"reading the file {word} as one text (xtrellis predict answers each of its rows)")
             elif word != STDIN:
@@ -146,24 +157,88 @@ def _exists(word: str) -> bool:
         return False
 
 
-def _looks_like_path(word: str) -> bool:
-    return not any(c.isspace() for c in word) and (os.sep in word.rstrip(os.sep) or Path(word).suffix in _SUFFIXES)
+def _tell_missing(given: Sequence[str]) -> None:
+    """Words that are surely meant as paths are refused where nothing is there, and told of where they only may be."""
+    meant = [_is_path(word) for word in given]
+    if all(meant):
+        address = " (addresses are not fetched)" if "://" in given[0] else ""
+        raise InputError(f"there is no file {given[0]!r:.200}{address}; --text tags the words themselves")
+    missing = next((word for word, path in zip(given, meant, strict=True) if path), None)
+    if missing is None and len(given) == 1:
+        words = given[0].split()
+        if _has_slash(given[0]) or (1 < len(words) <= LONGEST_TITLE and _is_path(words[-1])):
+            missing = given[0]
+    if missing is not None:
+        show.warning(f"there is no file {missing}: these words are tagged (--text says so without this note)")
+
+
+def _is_path(word: str) -> bool:
+    """True of what nobody writes for a text: `/tmp/x`, `docs/`, `report.pdf`. (`node.js` and `TCP/IP` are words.)"""
+    if not word or any(c.isspace() for c in word):
+        return False
+    begins = word.startswith(("/", "./", "../", "~/")) or "://" in word
+    ends = word.endswith(os.sep) or Path(word).suffix.lower() in _SUFFIXES
+    return len(word) > 1 and (begins or ends)
+
+
+def _has_slash(word: str) -> bool:
+    return os.sep in word and not any(c.isspace() for c in word)
 
 
 _ROWS = (".jsonl", ".ndjson", ".csv", ".tsv")  # of data, each a text
-_SUFFIXES = (".txt", ".md", ".text", ".rst", ".html", ".json", ".jsonl", ".csv", ".tsv")
+_SUBJECTS = (".tsv", ".key")
+_SUFFIXES = (
+    *_ROWS, ".txt", ".md", ".text", ".rst", ".html", ".htm", ".json", ".xml", ".log", ".tex", ".pdf", ".doc", ".docx",
+    ".odt", ".rtf", ".xls", ".xlsx", ".ods", ".ppt", ".pptx", ".epub", ".eml", ".zip", ".gz", ".xz", ".zst", ".png",
+    ".jpg", ".jpeg",
+)  # fmt: skip
+_NOT_TEXT = {
+    b"%PDF-": "a PDF; pdftotext makes text of it",
+    b"PK\x03\x04": "a zip file, as are .docx and .odt; save it as text",
+    b"\xd0\xcf\x11\xe0": "a file of an office program; save it as text",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+}
+_COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")  # gzip, xz, zstd: read as what is in them
+
+
+def _why_not_text(start: bytes) -> str | None:
+    """What a file is that is no text, by its first bytes."""
+    known = next((what for magic, what in _NOT_TEXT.items() if start.startswith(magic)), None)
+    if known is not None:
+        return known
+    return "a binary file" if b"\0" in start and not start.startswith((b"\xff\xfe", b"\xfe\xff")) else None
+
+
+def _require_text(path: Path) -> None:
+    if not path.is_file():  # a pipe can be looked at only once
+        return
+    try:
+        with path.open("rb") as file:
+            start = file.read(LOOKED_AT)
+    except OSError:
+        return  # whoever reads it says what is wrong
+    why = None if start.startswith(_COMPRESSED) else _why_not_text(start)
+    if why is not None:
+        raise InputError(f"{path} is not text but {why}")
 
 
 def _texts_below(folder: Path) -> tuple[list[Path], int]:
-    """Files of text anywhere below a folder, in order, and how many others there are; hidden ones do not count."""
+    """Files of text anywhere below a folder, in order, and how many others there are; neither hidden ones count, nor
+    the labels that lie beside a text."""
     found, other = [], 0
     for path in sorted(folder.rglob("*")):
         if any(part.startswith(".") for part in path.relative_to(folder).parts) or not path.is_file():
             continue
-        with path.open("rb") as file:
-            start = file.read(LOOKED_AT)
-        if b"\0" in start and not start.startswith((b"\xff\xfe", b"\xfe\xff")):
-            other += 1
-        else:
+        if path.suffix in _SUBJECTS and path.with_suffix(".txt").is_file():  # a full-text folder of Annif's
+            continue
+        try:
+            with path.open("rb") as file:
+                text = _why_not_text(file.read(LOOKED_AT)) is None
+        except OSError:
+            text = True  # it is named when it cannot be read
+        if text:
             found.append(path)
+        else:
+            other += 1
     return found, other

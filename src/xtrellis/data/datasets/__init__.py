@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...core import ParameterError, nearest, shown
+from ...core import ParameterError, clear_calls, nearest, shown
 from . import pydocs
 from .pydocs import Split
 
@@ -16,6 +16,7 @@ def names() -> list[str]:
     return sorted(_LOADERS)
 
 
+@clear_calls
 def load(name: str) -> Split:
     """A data set by name, as `.train` and `.test`."""
     if not isinstance(name, str):

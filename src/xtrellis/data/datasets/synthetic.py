@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ...arrays import MAX_ID, Array, Csr, Int64, as_features, as_labels
-from ...core import generator, integer, mix_words, number, progress
+from ...core import clear_calls, generator, integer, mix_words, number, progress
 from ...core import key as rng_key
 from ..dataset import Dataset
 
@@ -47,6 +47,7 @@ class World(NamedTuple):
     seed: int
 
 
+@clear_calls
 def synthetic(
     *,
     n_rows: int = 10_000,
@@ -76,6 +77,7 @@ def synthetic(
     return Dataset(X=as_features(_stack(xs, n_features)), Y=as_labels(_stack(ys, n_labels)), name="synthetic")
 
 
+@clear_calls
 def synthetic_blocks(
     *,
     n_rows: int = 10_000,

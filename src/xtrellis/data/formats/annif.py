@@ -16,16 +16,19 @@ from ..dataset import Dataset
 from .files import decode, plain_name, reading, without_bom
 from .labelled import Collector
 from .options import Options
+from .tidy import BadRows
 
 _URIS = re.compile(rb"<[^<>\s]+>(?:\s+<[^<>\s]+>)*")
 SUBJECTS = (".tsv", ".key")
 
 
 def tsv_format(head: bytes) -> str:
-    """`annif-tsv` if the first line has URIs in brackets behind a tab, else `tsv`."""
-    line = without_bom(head).split(b"\n", 1)[0].rstrip(b"\r")
-    cells = line.split(b"\t")
-    return "annif-tsv" if len(cells) > 1 and _URIS.fullmatch(cells[1].strip()) else "tsv"
+    """`annif-tsv` if one of the first lines has URIs in brackets behind a tab, and no names of columns begin; else
+    `tsv`. (A text may have no subject yet.)"""
+    lines = [line.rstrip(b"\r").split(b"\t") for line in without_bom(head).split(b"\n")]
+    if not _URIS.fullmatch(lines[0][1].strip() if len(lines[0]) > 1 else b"") and b"text" in lines[0]:
+        return "tsv"
+    return "annif-tsv" if any(len(cells) > 1 and _URIS.fullmatch(cells[1].strip()) for cells in lines) else "tsv"
 
 
 def is_corpus(folder: Path) -> bool:
@@ -35,33 +38,44 @@ def is_corpus(folder: Path) -> bool:
 
 def read_annif_tsv(path: Path, options: Options) -> Dataset:
     """A line a text."""
-    collector = Collector(path, options.labels)
+    collector, bad = Collector(path, options.labels, options.texts_to), BadRows(options.skip_bad_rows)
     size = path.stat().st_size if path.is_file() else None
-    with progress.step(f"reading {path.name}", total=size, unit="B") as advance, reading(path, advance) as file:
+    with (
+        progress.step(f"reading {path.name}", total=size, unit="B") as advance,
+        reading(path, advance, options.encoding) as file,
+    ):
         for number, line in enumerate(file, 1):
-            content = decode((without_bom(line) if number == 1 else line).rstrip(b"\r\n"), path, number)
-            if not content.strip():
-                continue
-            text, tab, rest = content.partition("\t")
-            if not tab and not options.unlabelled:
-                raise DataError("expected a text, a tab and <uri> <uri> …; there is no tab", path=path, line=number)
-            uris = [] if options.unlabelled else rest.partition("\t")[0].split()
-            collector.add(text, [_bare(uri) for uri in uris], number)
+            try:
+                content = decode((without_bom(line) if number == 1 else line).rstrip(b"\r\n"), path, number)
+                if not content.strip():
+                    continue
+                text, tab, rest = content.partition("\t")
+                if not tab and not options.unlabelled:
+                    raise DataError("expected a text, a tab and <uri> <uri> …; there is no tab", path=path, line=number)
+                uris = [] if options.unlabelled else rest.partition("\t")[0].split()
+                collector.add(text, [_bare(uri) for uri in uris], number)
+            except DataError as error:
+                bad.met(error)
+    bad.tell(path.name)
     return collector.finish(Path(plain_name(path)).stem)
 
 
 def read_annif_folder(path: Path, options: Options) -> Dataset:
     """A file a text; texts without a file of subjects are left out, and told of."""
-    collector = Collector(path, options.labels)
+    collector, bad = Collector(path, options.labels, options.texts_to), BadRows(options.skip_bad_rows)
     texts = sorted(path.glob("*.txt"))
     alone = 0
     with progress.step(f"reading {path.name}", total=len(texts), unit="texts") as advance:
         for file in texts:
-            labels = [] if options.unlabelled else _subjects(file)
-            alone += labels is None
-            if labels is not None:
-                collector.add(document(file), labels, None, place=f"{file.name}: ")
+            try:
+                labels = [] if options.unlabelled else _subjects(file, options.encoding)
+                alone += labels is None
+                if labels is not None:
+                    collector.add(document(file, options.encoding), labels, None, place=f"{file.name}: ")
+            except DataError as error:
+                bad.met(error)
             advance(1)
+    bad.tell(path.name)
     if alone:
         progress.note(f"{path}: {alone:,} texts have no .tsv or .key beside them and were left out")
     return collector.finish(path.name)
@@ -73,17 +87,17 @@ def documents(folder: Path) -> Iterator[tuple[str, str]]:
         yield file.name, document(file)
 
 
-def document(file: Path) -> str:
+def document(file: Path, encoding: str | None = None) -> str:
     """The text of a file."""
-    with reading(file) as opened:
+    with reading(file, encoding=encoding) as opened:
         return decode(without_bom(opened.read()), file, None)
 
 
-def _subjects(file: Path) -> list[str] | None:
+def _subjects(file: Path, encoding: str | None) -> list[str] | None:
     for end in SUBJECTS:
         beside = file.with_suffix(end)
         if beside.is_file():
-            lines = [line for line in document(beside).splitlines() if line.strip()]
+            lines = [line for line in document(beside, encoding).splitlines() if line.strip()]
             return [_bare(line.partition("\t")[0].strip()) if end == ".tsv" else line.strip() for line in lines]
     return None
 

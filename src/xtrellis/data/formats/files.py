@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import gzip
 import io
@@ -63,8 +64,13 @@ def unusable(path: Path, error: OSError | ValueError) -> DataError:
 
 
 @contextmanager
-def reading(path: Path, advance: Callable[[float], None] | None = None) -> Iterator[BinaryIO]:
-    """The file's bytes, decompressed; `advance` hears of bytes taken from the disk. Any damage is a DataError."""
+def reading(
+    path: Path, advance: Callable[[float], None] | None = None, encoding: str | None = None
+) -> Iterator[BinaryIO]:
+    """The file's bytes, decompressed; `advance` hears of bytes taken from the disk. Any damage is a DataError.
+
+    Text in another encoding than UTF-8 becomes UTF-8; that it is UTF-16 a mark at its beginning says by itself.
+    """
     try:
         with ExitStack() as stack:
             raw: BinaryIO = stack.enter_context(_opened(path))
@@ -75,6 +81,10 @@ def reading(path: Path, advance: Callable[[float], None] | None = None) -> Itera
             if kind is not None:
                 unfolded = cast(BinaryIO, stack.enter_context(unfolding(raw, kind)))
                 raw = cast(BinaryIO, stack.enter_context(io.BufferedReader(_Bounded(unfolded, path, size), 1 << 20)))
+            encoding = encoding or marked(cast(io.BufferedReader, raw).peek(2))
+            if encoding is not None and codecs.lookup(encoding).name != "utf-8":
+                text = Transcoded(raw, encoding, path)
+                raw = cast(BinaryIO, stack.enter_context(io.BufferedReader(text, 1 << 20)))
             yield raw
     except FileNotFoundError:
         raise DataError("there is no such file", path=path) from None
@@ -104,10 +114,15 @@ def unfolding(file: BinaryIO, kind: str) -> Any:
     return lzma.open(file, "rb") if kind == ".xz" else io.BufferedReader(_ZstdReader(file), 1 << 20)
 
 
-def head(path: Path, size: int = 4096) -> bytes:
+def head(path: Path, size: int = 4096, encoding: str | None = None) -> bytes:
     """The first bytes, decompressed."""
-    with reading(path) as file:
+    with reading(path, encoding=encoding) as file:
         return file.read(size)
+
+
+def marked(start: bytes) -> str | None:
+    """The encoding that the first bytes of a text name: Windows programs call UTF-16 "Unicode"."""
+    return "utf-16" if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else None
 
 
 def _by_magic(file: BinaryIO) -> str | None:
@@ -128,6 +143,32 @@ class Counted(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         count = cast(io.BufferedReader, self._file).readinto(buffer)
         self._advance(count)
+        return count
+
+
+class Transcoded(io.RawIOBase):
+    """Text in any encoding, as UTF-8."""
+
+    def __init__(self, file: BinaryIO, encoding: str, path: Path) -> None:
+        self._file, self._encoding, self._path = file, encoding, path
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._ready, self._ended = b"", False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready and not self._ended:
+            block = self._file.read(1 << 18)
+            self._ended = not block
+            try:
+                self._ready = self._decoder.decode(block, final=self._ended).encode("utf-8")
+            except UnicodeError as error:
+                reason = getattr(error, "reason", None) or error
+                raise DataError(f"is not {self._encoding} text: {reason}", path=self._path) from None
+        count = min(len(buffer), len(self._ready))
+        buffer[:count] = self._ready[:count]
+        self._ready = self._ready[count:]
         return count
 
 

@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from ...core import DataError, ParameterError, as_path, choice, require
+from ...core import DataError, ParameterError, as_path, choice, clear_calls, require
 from ..dataset import Dataset
 from . import annif, jsonl, npz, svmlight, tables, xmc
 from .files import head, plain_name, without_bom
 from .options import Options, make_options, refuse_foreign
 
-_READERS: dict[str, Callable[[Path, Options], Dataset]] = {
+READERS: dict[str, Callable[[Path, Options], Dataset]] = {
     "xmc": xmc.read_xmc,
     "xmc-split": xmc.read_split,
     "svmlight": svmlight.read_svmlight,
@@ -24,7 +24,7 @@ _READERS: dict[str, Callable[[Path, Options], Dataset]] = {
     "annif-tsv": annif.read_annif_tsv,
     "annif-folder": annif.read_annif_folder,
 }
-_WRITERS: dict[str, Callable[[Dataset, Path, Options], None]] = {
+WRITERS: dict[str, Callable[[Dataset, Path, Options], None]] = {
     "xmc": xmc.write_xmc,
     "xmc-split": xmc.write_split,
     "svmlight": svmlight.write_svmlight,
@@ -34,7 +34,7 @@ _WRITERS: dict[str, Callable[[Dataset, Path, Options], None]] = {
     "tsv": tables.write_tsv,
     "parquet": tables.write_parquet,
 }
-FORMATS = tuple(_READERS)
+FORMATS = (*READERS, "xt")  # data folders, which the room beside this one puts in (data/folder)
 
 _SUFFIXES = {
     ".jsonl": "jsonl",
@@ -47,10 +47,14 @@ _SUFFIXES = {
     ".svmlight": "svmlight",
     ".libsvm": "svmlight",
     ".xmc": "xmc",
+    ".xt": "xt",
 }
+_ARRAY = re.compile(rb"\s*\[\s*(?:[{\]]|\Z)")  # of JSON objects
+_SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 _TEXT_SUFFIXES = (".txt", ".dat", ".data", ".json", "")  # these say nothing; the content does
 
 
+@clear_calls
 def read(
     path: str | Path,
     *,
@@ -65,13 +69,16 @@ def read(
     label_separator: str | None = None,
     header: bool | None = None,
     quotes: bool | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    skip_bad_rows: bool = False,
     unlabelled: bool = False,
     threads: int | None = None,
 ) -> Dataset:
     """Read a data set from a file, a folder, or a prefix of split XMC files; files may be compressed: .gz, .xz, .zst.
 
-    format: one of xmc, xmc-split, svmlight, npz, jsonl, csv, tsv, parquet, annif-tsv, annif-folder; found from suffix
-        and content if not given.
+    format: one of xmc, xmc-split, svmlight, npz, jsonl, csv, tsv, parquet, annif-tsv, annif-folder, xt; found from
+        suffix and content if not given. xt is a data folder (`xt.open`).
     part: "train" or "test", for a folder that holds both.
     labels: label names whose order gives the columns of Y, e.g. a model's. Labels that are not among them are left out
         and counted in `Dataset.dropped_labels`. Without it, text formats number labels in the order of their names.
@@ -79,6 +86,9 @@ def read(
     text_column, label_column, label_separator: for jsonl, csv, tsv and parquet; see docs/data-formats.md. Columns
         of csv and tsv may also be given by their number, from 1.
     header, quotes: of csv and tsv; False if the first row is data already, or if quotes are characters like others.
+    delimiter: what separates the columns of csv and tsv; found from the first row if not given, "tab" is a tab.
+    encoding: of texts that are not UTF-8 (nor UTF-16 with a mark, which is recognised), such as "latin-1".
+    skip_bad_rows: leave out rows of texts that cannot be read, and tell how many; otherwise the first is an error.
     unlabelled: read the texts of jsonl, csv, tsv and parquet only, to predict their labels; the label column is not
         looked at and may be missing. (Rows of the other formats may lack labels anyway.)
     threads: cores to use; all by default. The result does not depend on it.
@@ -96,19 +106,23 @@ def read(
         label_separator=label_separator,
         header=header,
         quotes=quotes,
+        delimiter=delimiter,
+        encoding=encoding,
+        skip_bad_rows=skip_bad_rows,
         unlabelled=unlabelled,
         threads=threads,
     )
     choice(*FORMATS, or_none=True)("format", format)
     given = as_path(path, error=DataError)
-    place = _file_of_part(given, options) if format not in ("npz", "xmc-split") else given
+    place = file_of_part(given, options) if format not in ("npz", "xmc-split") else given
     found = format or find_format(place, options)
     refuse_foreign(options, found)
     if options.part is not None and not given.is_dir():
         raise ParameterError(f"part is for folders that hold train and test; {path} is not a folder")
-    return _READERS[found](place, options)
+    return READERS[found](place, options)
 
 
+@clear_calls
 def write(
     dataset: Dataset,
     path: str | Path,
@@ -123,7 +137,8 @@ def write(
     """Write a data set; the format is found from the suffix (`.txt` is xmc), the compression from .gz, .xz or .zst.
 
     Each format holds what it can: xmc, xmc-split and npz features, labels and names; svmlight features and labels;
-    jsonl, csv, tsv and parquet texts and labels. Float32 values read back exactly. Files appear whole or not at all.
+    jsonl, csv, tsv and parquet texts and labels; xt, a data folder, all of it. Float32 values read back exactly. Files
+    appear whole or not at all.
     """
     require(dataset, Dataset, "dataset", "an xt.Dataset")
     options = make_options(
@@ -133,26 +148,31 @@ def write(
         label_column=label_column,
         label_separator=label_separator,
     )
-    choice(*_WRITERS, or_none=True)("format", format)
+    choice(*WRITERS, or_none=True)("format", format)
     target = as_path(path, error=DataError)
     suffix = Path(plain_name(target)).suffix.lower()
     found = format or ("xmc" if suffix == ".txt" else _SUFFIXES.get(suffix))
     if found is None:
         raise ParameterError(
-            f"cannot tell the format from the name {target.name!r}; give format, one of {', '.join(_WRITERS)}"
+            f"cannot tell the format from the name {target.name!r}; give format, one of {', '.join(WRITERS)}"
         )
     refuse_foreign(options, found)
+    if options.label_separator is not None and found == "jsonl":
+        raise ParameterError("label_separator is for csv and tsv files; jsonl files hold lists of labels")
     if options.part is not None and found not in ("npz", "xmc-split"):
         raise ParameterError(f"part is for npz and xmc-split folders; this is {found}")
-    _WRITERS[found](dataset, target, options)
+    WRITERS[found](dataset, target, options)
 
 
+@clear_calls
 def find_format(path: Path, options: Options | None = None) -> str:
     """The format's name; a DataError that shows what was found if it cannot be told."""
     options, path = options or Options(), as_path(path, error=DataError)
     if xmc.split_prefix(path, options) is not None:
         return "xmc-split"
     if path.is_dir():
+        if (path / "data.json").is_file():
+            return "xt"
         if npz.pair_of(path, options) is not None:
             return "npz"
         if annif.is_corpus(path):
@@ -162,25 +182,38 @@ def find_format(path: Path, options: Options | None = None) -> str:
         raise DataError("there is no such file or folder", path=path)
     suffix = Path(plain_name(path)).suffix.lower()
     if suffix == ".tsv":
-        return annif.tsv_format(head(path)) if options.header is None else "tsv"
-    return _SUFFIXES.get(suffix) or content_format(head(path), path)
+        return annif.tsv_format(head(path, encoding=options.encoding)) if options.header is None else "tsv"
+    return _SUFFIXES.get(suffix) or content_format(head(path, encoding=options.encoding), path, options)
 
 
-def content_format(start: bytes, path: str | Path) -> str:
-    """The format that the first bytes of a file or a stream show."""
+def content_format(start: bytes, path: str | Path, options: Options | None = None) -> str:
+    """The format that the first bytes of a file or a stream show, with what is said of its columns."""
+    options = options or Options()
     start = without_bom(start)
     if start.startswith(b"PAR1"):
         return "parquet"
+    if Path(str(path)).suffix.lower() in _SPREADSHEETS:
+        raise DataError("is a file of a spreadsheet program; save it as CSV (UTF-8) there", path=path)
     if start.startswith(b"PK\x03\x04"):
         return "npz"
-    if start.lstrip().startswith(b"{"):
+    if not start.strip():
+        raise DataError("cannot tell the format: the file is empty", path=path, line=1)
+    if start.startswith(b"__label__"):
+        raise DataError(
+            "is written as fastText reads it; docs/data-formats.md has the few lines that make texts and labels of it",
+            path=path,
+        )
+    if start.lstrip().startswith(b"{") or _ARRAY.match(start):
         return "jsonl"
     line = start.split(b"\n", 1)[0].rstrip()
-    if annif.tsv_format(line) == "annif-tsv":
+    if annif.tsv_format(start) == "annif-tsv":
         return "annif-tsv"
-    for delimiter, name in ((b"\t", "tsv"), (b",", "csv")):
-        cells = [cell.strip(b'" ') for cell in line.split(delimiter)]
-        if len(cells) > 1 and b"text" in cells:
+    if options.delimiter is not None or options.header is not None or options.quotes is not None:
+        return "tsv" if (options.delimiter or ("\t" if b"\t" in line else "")) == "\t" else "csv"
+    wanted = (options.text_column or "text").encode("utf-8", "replace").lower()
+    for delimiter, name in ((b"\t", "tsv"), (b",", "csv"), (b";", "csv"), (b"|", "csv")):
+        cells = [cell.strip(b'" ').lower() for cell in line.split(delimiter)]
+        if len(cells) > 1 and wanted in cells:
             return name
     words = line.split()
     if all(word.isdigit() for word in words) and len(words) == 3:
@@ -200,7 +233,7 @@ def content_format(start: bytes, path: str | Path) -> str:
     )
 
 
-def _file_of_part(path: Path, options: Options) -> Path:
+def file_of_part(path: Path, options: Options) -> Path:
     """In a folder with train.* and test.*, the file that is meant; `path` itself otherwise."""
     if not path.is_dir():
         return path

@@ -8,44 +8,62 @@ names twice counts once.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from ...arrays import StringTable
+from ...arrays import Array, Int64, StringTable
 from ...core import DataError
 from ..align import labels_from_pairs, require_distinct
 from ..dataset import Dataset
+from .tabular import parts_of
 from .tidy import Tidy
+
+Settle = Callable[[Mapping[str, int], Iterable[str]], str | None]
 
 
 class Collector:
     """Takes rows of text and label names; gives a Dataset at the end."""
 
-    def __init__(self, path: Path, known: StringTable | None) -> None:
+    def __init__(self, path: Path, known: StringTable | None, texts_to: Any = None) -> None:
         self._path, self._known = path, known
         self.tidy = Tidy()
-        self._texts: list[str] = []
+        self._texts: Any = [] if texts_to is None else texts_to  # who has texts elsewhere gets rows without them
         self._ids: dict[str, int] = {}
         self._rows, self._labels = array("q"), array("q")
+        self._loose = array("b")  # of each pair: may its name turn out to be several?
 
-    def add(self, text: str, labels: list[str], line: int | None, place: str = "") -> None:
-        """One row; `line` is where it came from, or `place` in files that have no lines."""
+    def add(self, text: str, labels: list[str], line: int | None, place: str = "", *, loose: bool = False) -> None:
+        """One row, or none if it raises; `line` is where it came from, or `place` in files that have no lines.
+
+        Names that are `loose` may hold a separator that only shows once all rows are there (`finish`).
+        """
         row, ids = len(self._texts), self._ids
-        self._texts.append(text)
+        bare = []
         for label in labels:
             if type(label) is not str:
                 raise DataError(f"{place}expected labels that are strings; got {label!r}", path=self._path, line=line)
-            label = self.tidy.name(label)
-            if not label:
+            bare.append(self.tidy.name(label))
+            if not bare[-1]:
                 raise DataError(f"{place}expected label names; got an empty one", path=self._path, line=line)
+        self._texts.append(text)
+        for label in bare:
             self._labels.append(ids.setdefault(label, len(ids)))
             self._rows.append(row)
+            self._loose.append(loose)
 
-    def finish(self, name: str) -> Dataset:
-        """All rows so far; tells what was mended in them."""
+    def finish(self, name: str, settle: Settle | None = None) -> Dataset:
+        """All rows so far; tells what was mended in them. `settle` is asked what separates names that are loose."""
         self.tidy.tell(self._path.name)
+        rows, raw = np.frombuffer(self._rows, np.int64), np.frombuffer(self._labels, np.int64)
+        if settle is not None and len(self._loose):
+            loose = np.frombuffer(self._loose, np.int8).astype(bool)
+            separator = settle(*self._apart(raw, loose))
+            if separator is not None:
+                rows, raw = self._split(rows, raw, loose, separator)
         names = list(self._ids)  # in order of first appearance, as the collected numbers are
         if self._known is None:
             order = sorted(range(len(names)), key=names.__getitem__)
@@ -56,19 +74,39 @@ class Collector:
             columns = self._known
             require_distinct(columns)
             target = np.fromiter(_columns_of(columns, names), np.int64, len(names))
-        rows = np.frombuffer(self._rows, np.int64)
-        raw = np.frombuffer(self._labels, np.int64)
         labels = target[raw]
         kept = labels >= 0
         Y = labels_from_pairs(rows[kept], labels[kept], (len(self._texts), len(columns)))
+        there = isinstance(self._texts, list)
         return Dataset(
-            None,
+            None if there else csr_array((len(self._texts), 0), dtype=np.float32),
             Y,
-            texts=self._texts,
+            texts=self._texts if there else None,
             label_names=columns,
             name=name,
             dropped_labels=len(np.unique(rows[~kept] * (len(names) + 1) + raw[~kept])),
         )
+
+    def _apart(self, raw: Int64, loose: Array) -> tuple[dict[str, int], list[str]]:
+        """Loose names with the number of their rows, and those that are not."""
+        names = list(self._ids)
+        counts = np.bincount(raw[loose], minlength=len(names)).tolist()
+        others = np.bincount(raw[~loose], minlength=len(names)).tolist()
+        return (
+            {name: count for name, count in zip(names, counts, strict=True) if count},
+            [name for name, count in zip(names, others, strict=True) if count],
+        )
+
+    def _split(self, rows: Int64, raw: Int64, loose: Array, separator: str) -> tuple[Int64, Int64]:
+        """Pairs of rows and names in which loose names are the several that they hold; others are forgotten."""
+        old, self._ids = list(self._ids), {}
+        several = [[name] if separator not in name else parts_of(name, separator) for name in old]
+        out_rows, out_labels = array("q"), array("q")
+        for row, label, apart in zip(rows.tolist(), raw.tolist(), loose.tolist(), strict=True):
+            for name in several[label] if apart else (old[label],):
+                out_rows.append(row)
+                out_labels.append(self._ids.setdefault(name, len(self._ids)))
+        return np.frombuffer(out_rows, np.int64), np.frombuffer(out_labels, np.int64)
 
 
 def _columns_of(columns: StringTable, labels: list[str]) -> Iterator[int]:

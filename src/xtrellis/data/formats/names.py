@@ -11,8 +11,9 @@ from ..dataset import Dataset
 from .files import BOM, decode, head, is_file, present, reading, without_bom, writing
 
 
-def read_names(folder: Path, file_name: str, expected: int, things: str) -> StringTable | None:
-    """The names in `folder/file_name` (compressed or not); None if there is no such file."""
+def read_names(folder: Path, file_name: str, expected: int | None, things: str) -> StringTable | None:
+    """The names in `folder/file_name` (compressed or not), `expected` of them if that is known; None if there is no
+    such file."""
     path = present(folder / file_name)
     if path is None:
         return None
@@ -21,7 +22,7 @@ def read_names(folder: Path, file_name: str, expected: int, things: str) -> Stri
     lines = content.split(b"\n")
     if lines[-1] == b"":
         lines.pop()
-    if len(lines) != expected:
+    if expected is not None and len(lines) != expected:
         raise DataError(
             f"expected {expected} names, one for each of the {things} of the data beside it; got {len(lines)} "
             "(if the file belongs to other data, move it away)",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
 from ...arrays import MAX_ID, StringTable
-from ...core import Check, ParameterError, choice, flag, integer, text
+from ...core import Check, ParameterError, choice, flag, integer, shown, text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,8 +25,12 @@ class Options:
     label_separator: str | None = None
     header: bool | None = None
     quotes: bool | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    skip_bad_rows: bool | None = None
     unlabelled: bool | None = None
     threads: int | None = None
+    texts_to: Any = None  # takes the texts (`append`, `len`) instead of a list, where they would not fit
 
 
 _CHECKS: dict[str, Check] = {
@@ -38,6 +43,9 @@ _CHECKS: dict[str, Check] = {
     "label_separator": text(or_none=True),
     "header": flag(or_none=True),
     "quotes": flag(or_none=True),
+    "delimiter": text(or_none=True),
+    "encoding": text(or_none=True),
+    "skip_bad_rows": flag(or_none=True),
     "unlabelled": flag(or_none=True),
     "threads": integer(at_least=1, or_none=True),
 }
@@ -49,10 +57,14 @@ _ONLY_FOR = {
     "n_labels": ("svmlight",),
     "text_column": ("jsonl", "csv", "tsv", "parquet"),
     "label_column": ("jsonl", "csv", "tsv", "parquet"),
-    "label_separator": ("csv", "tsv", "parquet"),
+    "label_separator": ("jsonl", "csv", "tsv", "parquet"),
     "header": ("csv", "tsv"),
     "quotes": ("csv", "tsv"),
+    "delimiter": ("csv", "tsv"),
+    "encoding": ("jsonl", "csv", "tsv", "annif-tsv", "annif-folder"),
+    "skip_bad_rows": ("jsonl", "csv", "tsv", "parquet", "annif-tsv", "annif-folder"),
 }
+_DELIMITERS = {"tab": "\t", "\\t": "\t"}  # as people type them
 
 
 def make_options(**given: Any) -> Options:
@@ -64,7 +76,32 @@ def make_options(**given: Any) -> Options:
         _CHECKS[name](name, value)
     if given.get("label_separator") == "":
         raise ParameterError("label_separator must not be empty")
+    if given.get("delimiter") is not None:
+        given["delimiter"] = _delimiter(given["delimiter"])
+    if given.get("encoding") is not None:
+        codec(given["encoding"])
+    given["skip_bad_rows"] = given.get("skip_bad_rows") or None  # not to skip is what every format does
     return Options(labels=None if labels is None else StringTable.of(labels), **given)
+
+
+def _delimiter(given: str) -> str:
+    delimiter = _DELIMITERS.get(given, given)
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        raise ParameterError(f"delimiter must be one character, such as ; or tab, and no quote; got {shown(given)}")
+    return delimiter
+
+
+def codec(encoding: str) -> str:
+    """The usual name of a text encoding."""
+    try:
+        found = codecs.lookup(encoding)
+        if not getattr(found, "_is_text_encoding", True):
+            raise LookupError(encoding)
+    except (LookupError, ValueError):
+        raise ParameterError(
+            f"encoding must be the name of a text encoding, such as utf-8 or latin-1; got {shown(encoding)}"
+        ) from None
+    return found.name
 
 
 def refuse_foreign(options: Options, format: str) -> None:

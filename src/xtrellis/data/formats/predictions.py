@@ -8,19 +8,21 @@ from typing import Any
 import numpy as np
 
 from ...arrays import StringTable, TopK
-from ...core import DataError, InputError, as_path
+from ...core import DataError, InputError, as_path, clear_calls
 from .files import decode, plain_name, reading, without_bom
 from .jsonl import parse_row
 from .npz import load_matrix
 
 
+@clear_calls
 def read_predictions(
     path: str | Path, label_names: StringTable | None = None, *, n_labels: int | None = None
 ) -> tuple[TopK, StringTable | None]:
     """The predictions of each row, in their order, and the names of the labels they are numbered by.
 
-    JSON lines (`.jsonl`) name labels: those that are not among `label_names` are numbered after them. The others
-    (`.txt`, `.npz`) have numbers, of the labels in the order of `label_names`, or of `n_labels` without names.
+    JSON lines (`.jsonl`) name labels, by their `ids` where they have such: those that are not among `label_names` are
+    numbered after them. The others (`.txt`, `.npz`) have numbers, of the labels in the order of `label_names`, or of
+    `n_labels` without names.
     """
     place = as_path(path, error=DataError)
     suffix = Path(plain_name(place)).suffix.lower()
@@ -56,9 +58,10 @@ def _jsonl(path: Path, names: list[str], ids: dict[str, int]) -> list[Row]:
             tags = row.get("tags")
             if isinstance(tags, list):  # what `xtrellis tag --json` writes
                 found = [tag if isinstance(tag, dict) else {} for tag in tags]
-                labels, scores = [tag.get("label") for tag in found], [tag.get("score") for tag in found]
+                labels = [tag.get("id", tag.get("label")) for tag in found]
+                scores = [tag.get("score") for tag in found]
             else:
-                labels, scores = row.get("labels"), row.get("scores")
+                labels, scores = row.get("ids", row.get("labels")), row.get("scores")
             if scores is None and isinstance(labels, list):
                 scores = [1.0] * len(labels)
             if (

@@ -52,7 +52,24 @@ def parse(
 ) -> Parsed:
     """Every remaining line of `file` as a row; `first_line` is the number of the first of them, for messages."""
     parts: list[tuple[Array, ...]] = []
-    rows, line, repeated = 0, first_line, 0
+    repeated = 0
+    for arrays, duplicates in parse_pieces(file, path, layout, first_line=first_line, n_rows=n_rows, threads=threads):
+        parts.append(arrays)
+        repeated += duplicates
+    return join_pieces(parts, layout, repeated)
+
+
+def parse_pieces(
+    file: BinaryIO,
+    path: Path,
+    layout: Layout,
+    *,
+    first_line: int = 1,
+    n_rows: int | None = None,
+    threads: int | None = None,
+) -> Iterator[tuple[tuple[Array, ...], int]]:
+    """`parse` piece by piece: arrays that `join_pieces` takes, and how many labels a piece names twice."""
+    rows, line = 0, first_line
     n_labels = MAX_ID if layout.n_labels is None else layout.n_labels
     n_features = MAX_ID - layout.base if layout.n_features is None else layout.n_features
 
@@ -76,10 +93,13 @@ def parse(
             line += lines
             if fault:
                 raise DataError(_explain(fault, piece, where, number, layout), path=path, line=line)
-            parts.append(arrays)
-            repeated += duplicates
+            yield arrays, duplicates
     if n_rows is not None and rows != n_rows:
         raise DataError(f"expected {n_rows} rows, as the header says; the file ends after {rows}", path=path)
+
+
+def join_pieces(parts: list[tuple[Array, ...]], layout: Layout, repeated: int = 0) -> Parsed:
+    """Pieces one below the other."""
     label_offsets, labels, offsets, features, values = ([part[i] for part in parts] for i in range(5))
     Y = _join(label_offsets, labels, None, layout.n_labels)
     return Parsed(Y, _join(offsets, features, values, layout.n_features), repeated)

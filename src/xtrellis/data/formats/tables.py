@@ -19,12 +19,13 @@ import numpy as np
 from ...arrays import unfolds_too_far
 from ...core import DataError, InputError, MissingExtraError, ParameterError, progress, shown
 from ..dataset import Dataset
-from .cells import Cells, looks_like_list
 from .files import decode, plain_name, reading, without_bom, writing
 from .labelled import Collector
 from .names import encode, keep_bom
 from .options import Options
 from .require import require_bare, texts_of, used_names
+from .tabular import ONE, SEVERAL, Cells, bare_name, delimiter_of, judge, looks_like_list
+from .tidy import BadRows
 
 _DELIMITER = {"csv": ",", "tsv": "\t"}
 _ROW = 100  # bytes that a row takes at least, once it is Python's
@@ -41,10 +42,15 @@ def read_tsv(path: Path, options: Options) -> Dataset:
 
 
 def _read_delimited(path: Path, options: Options, delimiter: str) -> Dataset:
-    with reading(path) as file:
+    with reading(path, encoding=options.encoding) as file:
         content = without_bom(file.read())
-    whole = _decode_all(content, path)
-    records = records_of(whole, delimiter, path) if options.quotes is not False else _unquoted(whole, delimiter)
+    bad = BadRows(options.skip_bad_rows)
+    whole = _decode_all(content, path, bad)
+    delimiter, begin = delimiter_of(whole, options, delimiter, path)
+    if options.quotes is not False:
+        records = records_of(whole, delimiter, path, bad, begin)
+    else:
+        records = _unquoted(whole, delimiter, begin)
     first = next(records, None)
     if first is None:
         raise DataError("expected a first row of column names; the file is empty", path=path, line=1)
@@ -54,41 +60,59 @@ def _read_delimited(path: Path, options: Options, delimiter: str) -> Dataset:
     text_column, label_column = columns_of(header, options, path)
     text_at, label_at = header.index(text_column), None if label_column is None else header.index(label_column)
     cells = Cells(label_column, options, path)
-    collector = Collector(path, options.labels)
+    collector = Collector(path, options.labels, options.texts_to)
     with progress.step(f"reading {path.name}", unit="rows") as advance:
         for line, record in records:
-            if len(record) != len(header):
-                raise DataError(f"expected {len(header)} columns; got {len(record)}", path=path, line=line)
-            labels = [] if label_at is None else cells.split(record[label_at], line)
-            collector.add(record[text_at], labels, line)
+            try:
+                if len(record) != len(header):
+                    raise DataError(f"expected {len(header)} columns; got {len(record)}", path=path, line=line)
+                labels = [] if label_at is None else cells.split(record[label_at], line)
+                collector.add(record[text_at], labels, line, loose=cells.loose)
+            except DataError as error:
+                bad.met(error)
             advance(1)
-    cells.refuse_ambiguous()
-    return collector.finish(Path(plain_name(path)).stem)
+    bad.tell(path.name)
+    return collector.finish(Path(plain_name(path)).stem, cells.settle)
 
 
-def _decode_all(content: bytes, path: Path) -> str:
+def _decode_all(content: bytes, path: Path, bad: BadRows) -> str:
     try:
         return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        number = content.count(b"\n", 0, error.start) + 1
-        begin = content.rfind(b"\n", 0, error.start) + 1
-        return decode(content[begin : error.end], path, number)  # raises, naming line and position
+    except UnicodeDecodeError:
+        pass
+    lines = content.split(b"\n")
+    for i, line in enumerate(lines):
+        try:
+            decode(line, path, i + 1)
+        except DataError as error:  # which names line and position
+            bad.met(error)
+            lines[i] = b""
+    return b"\n".join(lines).decode("utf-8")
 
 
-def records_of(content: str, delimiter: str, path: Path) -> Iterator[tuple[int, list[str]]]:
+def records_of(
+    content: str, delimiter: str, path: Path, bad: BadRows | None = None, begin: int = 0
+) -> Iterator[tuple[int, list[str]]]:
     """(line, fields) of every record. The csv module is not used: its limit on a field's length is a global setting,
-    and it lets text behind a closing quote pass."""
+    and it lets text behind a closing quote pass. Where `bad` allows it, reading goes on behind a line that is wrong."""
     d = re.escape(delimiter)
     field = re.compile(rf'(?:"([^"]*(?:""[^"]*)*)"|((?!")[^{d}\r\n]*))({d}|\r?\n|\Z)')
-    at, line, record = 0, 1, list[str]()
-    begin = 0
+    at, line, record = begin, 1 + content.count("\n", 0, begin), list[str]()
     while at < len(content) or record:
         found = field.match(content, at)
         if found is None:
             where = line + content.count("\n", begin, at)
             opened = content[at] == '"'
             what = "a closing quote and then a separator" if opened else "a separator or the end of the line"
-            raise DataError(f"expected {what} after {content[at : at + 40]!r}", path=path, line=where)
+            cure = "; say quotes=no if quotes are characters like others" if opened else ""
+            error = DataError(f"expected {what} after {content[at : at + 40]!r}{cure}", path=path, line=where)
+            if bad is None:
+                raise error
+            bad.met(error)
+            after = content.find("\n", at) + 1 or len(content)
+            line += content.count("\n", begin, after)
+            at, begin, record = after, after, []
+            continue
         quoted, plain, end = found.groups()
         record.append(plain if quoted is None else quoted.replace('""', '"'))
         at = found.end()
@@ -100,9 +124,9 @@ def records_of(content: str, delimiter: str, path: Path) -> Iterator[tuple[int, 
         begin, record = at, []
 
 
-def _unquoted(content: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _unquoted(content: str, delimiter: str, begin: int) -> Iterator[tuple[int, list[str]]]:
     """(line, fields) where quotes are characters like others, and a record is a line."""
-    for number, line in enumerate(content.split("\n"), 1):
+    for number, line in enumerate(content[begin:].split("\n"), 1 + content.count("\n", 0, begin)):
         if line.removesuffix("\r"):
             yield number, line.removesuffix("\r").split(delimiter)
 
@@ -118,7 +142,10 @@ def columns_of(header: Sequence[str], options: Options, path: Path) -> tuple[str
     def pick(wanted: str | None, usual: tuple[str, ...], option: str, taken: str | None = None) -> str:
         if wanted is not None and wanted not in header and wanted.isdigit() and 1 <= int(wanted) <= len(header):
             wanted = header[int(wanted) - 1]
-        there = [name for name in ((wanted,) if wanted is not None else usual) if name in header and name != taken]
+        asked = (wanted,) if wanted is not None else usual
+        there = [name for name in asked if name in header and name != taken]
+        if not there:  # ` Labels` is meant as well
+            there = [name for name in header if bare_name(name) in map(bare_name, asked) and name != taken]
         if len(there) != 1 or list(header).count(there[0]) != 1:
             names = " or ".join(f"{name!r:.80}" for name in ((wanted,) if wanted is not None else usual))
             shown = ", ".join(repr(name) for name in header)[:200]
@@ -190,12 +217,22 @@ def _label_column(dataset: Dataset, text: str, labels: str, options: Options) ->
     several = int(np.diff(dataset.Y.indptr).max(initial=0)) > 1
     if several and labels == "label":
         raise InputError("a column named 'label' holds one name in each row; give label_separator, or another column")
-    if several or labels == "label" or not any("|" in name for name in used_names(dataset)):
-        return text, labels
-    # Bars and no semicolon in sight: which of them separates? In a column named "label", neither does.
-    if options.label_column is None and text != "label":
-        return text, "label"
-    raise InputError("labels contain '|', and a reader cannot see that it does not separate them; give label_separator")
+    counts = np.bincount(dataset.Y.indices, minlength=dataset.n_labels).tolist()
+    names = {name: count for name, count in zip(dataset.label_names or [], counts, strict=True) if count}
+    if several:
+        unclear = [sign for sign in "|," if judge(names, sign) == SEVERAL]
+    else:  # no semicolon in sight: what separates?
+        unclear = ["|"] if any("|" in name for name in names) else [] if judge(names, ",") == ONE else [","]
+        if labels == "label" or not any("|" in name or "," in name for name in names):
+            return text, labels
+        if options.label_column is None and text != "label":
+            return text, "label"  # a column in which nothing separates
+    if unclear:
+        raise InputError(
+            f"labels contain {unclear[0]!r}, and a reader cannot see that it does not separate them; "
+            "give label_separator"
+        )
+    return text, labels
 
 
 def _pyarrow(what: str) -> Any:
@@ -228,18 +265,22 @@ def read_parquet(path: Path, options: Options) -> Dataset:
     except Exception as error:
         raise DataError(f"cannot be read as Parquet ({error})", path=path) from None
     splitter = Cells(label_column, options, path)
-    collector = Collector(path, options.labels)
+    collector = Collector(path, options.labels, options.texts_to)
+    bad = BadRows(options.skip_bad_rows)
     for i, (text, cell) in enumerate(zip(texts, cells, strict=True)):
-        text = collector.tidy.text(text)
-        labels = splitter.split(cell) if isinstance(cell, str) else collector.tidy.labels(cell)
-        if not isinstance(text, str) or not isinstance(labels, list):
-            bad = text_column if not isinstance(text, str) else label_column
-            raise DataError(
-                f"row {i}: expected strings (or lists of strings) in column {bad!r}; got {cell!r:.60}", path=path
-            )
-        collector.add(text, labels, None, place=f"row {i}: ")
-    splitter.refuse_ambiguous()
-    return collector.finish(Path(plain_name(path)).stem)
+        try:
+            text = collector.tidy.text(text)
+            labels = splitter.split(cell) if isinstance(cell, str) else collector.tidy.labels(cell)
+            if not isinstance(text, str) or not isinstance(labels, list):
+                wrong = text_column if not isinstance(text, str) else label_column
+                raise DataError(
+                    f"row {i}: expected strings (or lists of strings) in column {wrong!r}; got {cell!r:.60}", path=path
+                )
+            collector.add(text, labels, None, place=f"row {i}: ", loose=isinstance(cell, str) and splitter.loose)
+        except DataError as error:
+            bad.met(error)
+    bad.tell(path.name)
+    return collector.finish(Path(plain_name(path)).stem, splitter.settle)
 
 
 def write_parquet(dataset: Dataset, path: Path, options: Options) -> None:

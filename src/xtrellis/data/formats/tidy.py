@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...core import progress
+from ...core import DataError, progress
 
 
 class Tidy:
@@ -47,3 +47,24 @@ class Tidy:
         mended = "; ".join(f"{count:,} {what}" for count, what in said if count)
         if mended:
             progress.note(f"{source}: {mended}")
+
+
+class BadRows:
+    """Rows that cannot be read: the first ends the reading, or they are left out, counted and told of."""
+
+    def __init__(self, skip: bool | None) -> None:
+        self._skip, self._count = bool(skip), 0
+        self._first: DataError | None = None
+
+    def met(self, error: DataError) -> None:
+        """One of them."""
+        if not self._skip:
+            raise error
+        self._count += 1
+        self._first = self._first or error
+
+    def tell(self, source: str) -> None:
+        """Say how many were left out, and what was wrong with the first."""
+        if self._first is not None:
+            rows = "1 row" if self._count == 1 else f"{self._count:,} rows"
+            progress.note(f"{source}: without {rows} that cannot be read; the first: {self._first}")

@@ -30,7 +30,7 @@ PARTS = {"train": "trn", "test": "tst"}
 def read_xmc(path: Path, options: Options) -> Dataset:
     """One XMC text file."""
     with progress.step(f"reading {path.name}", total=_size(path), unit="B") as advance, reading(path, advance) as file:
-        n_rows, n_features, n_labels = _header(file, path, ("rows", "features", "labels"))
+        n_rows, n_features, n_labels = header_of(file, path, ("rows", "features", "labels"))
         layout = rows.Layout(n_labels=n_labels, n_features=n_features)
         parsed = rows.parse(file, path, layout, first_line=2, n_rows=n_rows, threads=options.threads)
     rows.note_duplicates(parsed, path)
@@ -84,7 +84,7 @@ def read_split(path: Path, options: Options) -> Dataset:
         label_names=read_names(prefix.parent, "labels.txt", int(Y.shape[1]), "labels"),
         feature_names=read_names(prefix.parent, "features.txt", int(X.shape[1]), "features"),
         name=prefix.name,
-        excluded=_read_filter(prefix.with_name(f"filter_labels_{part}.txt"), (int(Y.shape[0]), int(Y.shape[1]))),
+        excluded=read_filter(prefix.with_name(f"filter_labels_{part}.txt"), (int(Y.shape[0]), int(Y.shape[1]))),
     )
     return align(dataset, options.labels, path)
 
@@ -116,12 +116,13 @@ def _read_half(wanted: Path, column: str, options: Options) -> Csr:
     if path is None:
         raise DataError(f"there is no such file; a split XMC data set needs it for its {column}s", path=wanted)
     with progress.step(f"reading {path.name}", total=_size(path), unit="B") as advance, reading(path, advance) as file:
-        n_rows, n_columns = _header(file, path, ("rows", f"{column}s"))
+        n_rows, n_columns = header_of(file, path, ("rows", f"{column}s"))
         layout = rows.Layout(labelled=False, n_labels=0, n_features=n_columns, feature=column)
         return rows.parse(file, path, layout, first_line=2, n_rows=n_rows, threads=options.threads).X
 
 
-def _read_filter(wanted: Path, shape: tuple[int, int]) -> Csr | None:
+def read_filter(wanted: Path, shape: tuple[int, int]) -> Csr | None:
+    """Pairs that must not count, if there is such a file."""
     path = present(wanted)
     if path is None:
         return None
@@ -145,7 +146,8 @@ def _read_filter(wanted: Path, shape: tuple[int, int]) -> Csr | None:
     return labels_from_pairs(both[:, 0], both[:, 1], shape)
 
 
-def _header(file: BinaryIO, path: Path, names: tuple[str, ...]) -> tuple[int, ...]:
+def header_of(file: BinaryIO, path: Path, names: tuple[str, ...]) -> tuple[int, ...]:
+    """The counts on the first line."""
     line = without_bom(file.readline(1000))
     words = line.split()
     expected = f"expected a first line of {len(names)} counts: {' '.join(names)}"

@@ -15,15 +15,15 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from ...core import DataError, ParameterError, shown
-from ..formats.files import BOM, COMPRESSED, MAGIC, Counted, decode, unfolding, unusable
+from ...core import DataError
+from ..formats.files import BOM, COMPRESSED, MAGIC, Counted, decode, marked, unfolding, unusable
+from ..formats.options import codec
 
 ROWS = 16384  # of a block at most: enough to share the walk down a tree
 BYTES = 6 << 20  # of a block, roughly
 FIRST_ROWS = 512  # of the first block: an answer is seen soon
 _CHUNK = 1 << 18
 _PAUSE = 0.02  # seconds between two looks at a pipe
-_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 
 class Chunks:
@@ -50,29 +50,32 @@ class Chunks:
             chunk = cast(io.BufferedReader, self._file).read1(_CHUNK)
             if self._decoder is None:
                 return chunk
-            try:
-                decoded = self._decoder.decode(chunk, final=not chunk).encode("utf-8")
-            except UnicodeError as error:
-                reason = getattr(error, "reason", None) or error
-                raise DataError(f"is not {self._decoder_name} text: {reason}", path=self.name) from None
+            decoded = self._decode(chunk)
             if decoded or not chunk:
                 return decoded
+
+    def _decode(self, chunk: bytes) -> bytes:
+        try:
+            return self._decoder.decode(chunk, final=not chunk).encode("utf-8") if self._decoder else chunk
+        except UnicodeError as error:
+            reason = getattr(error, "reason", None) or error
+            raise DataError(f"is not {self._decoder_name} text: {reason}", path=self.name) from None
 
     @property
     def _decoder_name(self) -> str:
         return type(self._decoder).__module__.removeprefix("encodings.")
 
     def head(self) -> bytes:
-        """The first bytes, which stay to be read; a mark of UTF-8 at the beginning is taken off."""
+        """The first bytes, which stay to be read; a mark at the beginning, of UTF-8 or UTF-16, is taken off."""
         first = self.read()
         while first and len(first) < len(BOM) and BOM.startswith(first):
             more = self.read()
             if not more:
                 break
             first += more
-        for mark, encoding in _MARKS.items():
-            if first.startswith(mark):
-                raise DataError(f"is {encoding} text, not UTF-8; say so with --encoding {encoding}", path=self.name)
+        if self._decoder is None and (encoding := marked(first)) is not None:
+            self._decoder = codecs.getincrementaldecoder(encoding)()
+            first = self._decode(first) or self.read()
         self._ahead = first.removeprefix(BOM) or (self.read() if first else b"")
         return self._ahead
 
@@ -82,12 +85,7 @@ def chunks(
     source: Path | BinaryIO, *, encoding: str = "utf-8", advance: Callable[[float], None] | None = None
 ) -> Iterator[Chunks]:
     """A file, a pipe, or an open binary stream such as stdin; `advance` hears of bytes taken from it."""
-    try:
-        codecs.lookup(encoding)
-    except (LookupError, ValueError):
-        raise ParameterError(
-            f"encoding must be the name of a text encoding, such as utf-8 or latin-1; got {shown(encoding)}"
-        ) from None
+    codec(encoding)  # or an error
     name = str(source) if isinstance(source, Path) else "stdin"
     try:
         with ExitStack() as stack:

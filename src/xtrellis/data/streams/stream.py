@@ -19,9 +19,12 @@ from ...core import DataError, InputError, ParameterError, choice
 from ..formats import annif, jsonl, rows, tables
 from ..formats.files import decode, plain_name
 from ..formats.io import _SUFFIXES, FORMATS, content_format, find_format, read
-from ..formats.options import make_options, refuse_foreign
+from ..formats.options import Options, make_options, refuse_foreign
+from ..formats.tabular import delimiter_of
 from ..formats.tidy import Tidy
+from .array import array_rows
 from .chunks import ROWS, Chunks, blocks_of_lines, chunks
+from .objects import TOGETHER, parse_objects
 
 STREAMED = ("jsonl", "csv", "tsv", "annif-tsv", "lines", "xmc", "svmlight")
 STREAM_FORMATS = (*FORMATS, "lines")
@@ -75,7 +78,7 @@ def stream(
     opened: Any = source if path is None else path
     with chunks(opened, encoding=encoding, advance=advance) as found:
         found.head()  # which also looks at the encoding
-        kind = format or _format_of(path, found, given.header)
+        kind = format or _format_of(path, found, given)
         if kind in STREAMED:
             refuse_foreign(given, kind)
             if kind in ("xmc", "svmlight"):
@@ -84,6 +87,9 @@ def stream(
                 yield from _features(found, kind, given, n_features, hungry, skip_bad_rows)
             else:
                 reader = _READERS[kind](found, given, tuple(keep), skip_bad_rows)
+                if isinstance(reader, _Jsonl) and found.head().lstrip().startswith(b"["):
+                    yield from reader.array(found)
+                    return
                 line = 1
                 for lines in blocks_of_lines(found, hungry):
                     block = reader.block(lines, line)
@@ -99,11 +105,11 @@ def stream(
     yield from _whole(path, kind, threads, keep, options)
 
 
-def _format_of(path: Path | None, found: Chunks, header: bool | None) -> str:
+def _format_of(path: Path | None, found: Chunks, options: Options) -> str:
     if path is not None:
         suffix = Path(plain_name(path)).suffix.lower()
         if suffix in (".csv", ".tsv"):
-            told = suffix == ".csv" or header is not None
+            told = suffix == ".csv" or options.header is not None
             return suffix[1:] if told else annif.tsv_format(found.head())
         if suffix in _SUFFIXES and suffix:
             return _SUFFIXES[suffix]
@@ -111,7 +117,7 @@ def _format_of(path: Path | None, found: Chunks, header: bool | None) -> str:
             return "xmc-split"
     elif not found.head():
         return "jsonl"  # a pipe in which nothing is: no rows, whatever they would have looked like
-    return content_format(found.head(), found.name)
+    return content_format(found.head(), found.name, options)
 
 
 def find_format_of_parts(path: Path) -> bool:
@@ -167,12 +173,16 @@ class _Texts(ABC):
         return block
 
     def block(self, lines: list[bytes], line: int) -> RowBlock:
+        self.each_row(lines, line)
+        return self.taken()
+
+    def each_row(self, lines: list[bytes], line: int) -> None:
+        """Lines one by one, the first of which has the number `line`."""
         for number, content in enumerate(lines, line):
             try:
                 self.row(content, number)
             except DataError as error:
                 self.fault(error)
-        return self.taken()
 
     def end(self, line: int) -> RowBlock:
         return self.taken()
@@ -220,18 +230,52 @@ class _Jsonl(_Texts):
         self.tidy.tell(self.path.name)
         return super().end(line)
 
+    def block(self, lines: list[bytes], line: int) -> RowBlock:
+        for begin in range(0, len(lines), TOGETHER):
+            some = lines[begin : begin + TOGETHER]
+            found = parse_objects(some)
+            if found is None or not self._take_all(found):
+                self.each_row(some, line + begin)
+        return self.taken()
+
     def row(self, content: bytes, number: int) -> None:
         if not content or content.isspace():
             return
-        found = jsonl.parse_row(content, self.path, number)
+        self.take(jsonl.parse_row(content, self.path, number), number)
+
+    def _take_all(self, found: list[dict[str, Any]]) -> bool:
+        """Objects of which each has a text; False, and none is taken, if one has not."""
         key = self.options.text_column or "text"
-        text = self.tidy.text(found[key]) if key in found else None
-        if type(text) is not str:
-            raise DataError(jsonl._expected(key, "a string", text), path=self.path, line=number)
+        texts: list[Any] = [row.get(key) for row in found]
+        if not set(map(type, texts)) <= {str}:
+            return False
+        self.texts += texts
+        if self.keep or key == ID:
+            self.passed += [self._passed(row, key) for row in found]
+        else:
+            self.passed += [{ID: row[ID]} if ID in row else {} for row in found]
+        return True
+
+    def _passed(self, found: dict[str, Any], key: str) -> dict[str, Any]:
         passed = {ID: found[ID]} if ID in found and key != ID else {}
         for name in self.keep:
             passed[name] = found.get(name)
-        self.add(text, passed)
+        return passed
+
+    def array(self, found: Chunks) -> Iterator[RowBlock]:
+        """Rows that are elements of one array."""
+        for _ in array_rows(found, self.take, self.fault):
+            if self.texts:
+                yield self.taken()
+        self.end(0)
+
+    def take(self, found: dict[str, Any], number: int) -> None:
+        """One object."""
+        key = self.options.text_column or "text"
+        text = self.tidy.text(found[key]) if key in found else None
+        if type(text) is not str:
+            raise DataError(jsonl.expected(key, "a string", found, "text_column"), path=self.path, line=number)
+        self.add(text, self._passed(found, key))
 
 
 class _Delimited(_Texts):
@@ -242,6 +286,9 @@ class _Delimited(_Texts):
     def __init__(self, found: Chunks, options: Any, keep: tuple[str, ...], skip: bool) -> None:
         super().__init__(found, options, keep, skip)
         self._plain = options.quotes is False
+        first = found.head().decode("utf-8", "replace")
+        self.delimiter, begin = delimiter_of(first, options, self.delimiter, self.path)
+        self._named = begin > 0  # by the first line, which is no row
         self._header: list[str] | None = None
         self._wanted: list[tuple[str, int]] = []
         self._text_at = 0
@@ -251,6 +298,8 @@ class _Delimited(_Texts):
         self._fields = re.compile(rf'(?:(?:"[^"]*(?:""[^"]*)*"|(?!")[^{d}]*){d})*')
 
     def row(self, content: bytes, number: int) -> None:
+        if number == 1 and self._named:
+            return
         line = decode(content, self.path, number)
         if self._plain or ('"' not in line and not self._open):
             if line:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..figures import Figures, spread, table
 from .factors import CHUNK, KS, PARTS, SHAPES, TURNS
+from .imbalance import imbalance_page
 
 MARGIN = 0.2  # points of P@1 that a tree may lose and still count as no worse
 STUDENT = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78}  # seeds: factor of the standard error for 95%
@@ -39,26 +40,40 @@ than in others, so times compare within a table only.
 def page_of(rows: list[dict[str, Any]], figures: Figures, intro: str) -> str:
     """All of it."""
     parts = [intro, READ]
+    uneven = [row for row in rows if row.get("part") == "imbalance"]
+    rows = [row for row in rows if row.get("part") != "imbalance"]
+    if uneven:
+        parts += imbalance_page(uneven, figures)
     for data in dict.fromkeys(row["data"] for row in rows):
         parts.append(f"## {data}")
         here = [row for row in rows if row["data"] == data]
         for model in SHAPES:
             mine = [_with_join(row) for row in here if row["model"] == model]
-            by_part = {part: [row for row in mine if row.get("part") == part] for part in PARTS}
+            by_part = {part: [row for row in mine if row.get("part") == part] for part in (*PARTS, "fasttext")}
             curves = [row for row in mine if row.get("part") is None]
             if mine:
                 parts.append(f"### {TITLES[model]}")
-            if by_part["factors"]:
-                parts += _factors(by_part["factors"])
+            factors = by_part["factors"] + _same_trees(by_part["slack"], by_part["factors"])
+            if factors:
+                parts += _factors(factors)
             if by_part["slack"]:
                 parts += _slack(by_part["slack"])
             if by_part["codes"]:
                 parts += _codes(by_part["codes"])
             if by_part["asked"]:
                 parts += _asked(by_part["asked"])
+            if by_part["fasttext"]:
+                parts += _fasttext(by_part["fasttext"])
             if curves:
                 parts += _curves(data, model, curves, figures)
     return "\n\n".join(part.strip() for part in parts)
+
+
+def _same_trees(slack: list[dict[str, Any]], factors: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of `slack` for seeds that `factors` lacks: the same binary trees, measured alike before slack is tried."""
+    seeds = {row["seed"] for row in factors}
+    mine = [row for row in slack if row["model"] == "linear-2" and row["seed"] not in seeds]
+    return [{name: value for name, value in row.items() if name != "slack"} for row in mine]
 
 
 def _with_join(row: dict[str, Any]) -> dict[str, Any]:
@@ -233,6 +248,19 @@ def _asked(rows: Rows) -> Iterator[str]:
     yield (
         "Row weights. The workload is made up: rows with a label of a random twentieth of all are asked ten times as "
         "often. The first columns are over test rows drawn by that rule. "
+        f"{_seeds(len({row['seed'] for row in rows}))}.\n\n" + table(head, lines)
+    )
+
+
+def _fasttext(rows: Rows) -> Iterator[str]:
+    means = _means(rows, lambda row: row["tradeoff"])
+    lines = []
+    for name, m in means.items():
+        cells = [f"{m[key]:.2f}" for key in ("P@1", "P@3", "P@5", "depth@1", "depth@3")]
+        lines.append([name, *cells, *(f"{m[f'native@{k}']:.1f}" for k in KS)])
+    head = ["λ'", "P@1", "P@3", "P@5", "depth@1", "depth@3", "native µs, k=1", "k=3", "k=10"]
+    yield (
+        "The setting that the paper has for fastText: words and pairs of words, 128 dimensions, 200 passes. "
         f"{_seeds(len({row['seed'] for row in rows}))}.\n\n" + table(head, lines)
     )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import Array, Int64
+from ...arrays import Float32, Int64
 from ...explain import TYPICAL, Explanation, Path, Step, log_score, rank_of
 from ..encoders import EncodedRow, Parts
 from .network import EliasNetwork
@@ -16,22 +16,24 @@ PATHS = 5  # clusters that lead to a label are many, and most of them do not mat
 
 
 def explain_elias(
-    network: EliasNetwork, row: EncodedRow, label: int, label_counts: Int64 | None, *, beam: int, shortlist_size: int
-) -> Explanation:
+    network: EliasNetwork, row: EncodedRow, label: int, label_counts: Int64 | None, *, beam: int, shortlist_size: int,
+    by: str,
+) -> Explanation:  # fmt: skip
     """A path for each of the best clusters that lead to the label: the one that counts, then a few others."""
     with np.errstate(all="ignore"):
-        return _explain_elias(network, row, label, label_counts, beam, shortlist_size)
+        return _explain_elias(network, row, label, label_counts, beam, shortlist_size, by)
 
 
 def _explain_elias(
-    network: EliasNetwork, row: EncodedRow, label: int, label_counts: Int64 | None, beam: int, shortlist_size: int
-) -> Explanation:
+    network: EliasNetwork, row: EncodedRow, label: int, label_counts: Int64 | None, beam: int, shortlist_size: int,
+    by: str,
+) -> Explanation:  # fmt: skip
     n_clusters, vector = len(network.clusters), row.vector[None]
     order, in_order = (column[0] for column in network.best_clusters(vector, n_clusters))
     ranks, logs = np.empty(n_clusters, np.int64), np.empty(n_clusters)
     ranks[order], logs[order] = np.arange(1, n_clusters + 1), in_order
     width = min(shortlist_size, network.n_labels)
-    found, scores = network.predict(vector, width, beam=beam, shortlist_size=shortlist_size, threads=1)
+    found, scores = network.predict(vector, width, beam=beam, shortlist_size=shortlist_size, by=by, threads=1)
     rank, score = rank_of(found[0], scores[0], label)
     n_found = int((found >= 0).sum())
 
@@ -46,7 +48,7 @@ def _explain_elias(
         chosen = np.concatenate([chosen[:-1], best])
     place: tuple[int | None, int] = (rank, n_found)
     if rank is None:
-        place = _place_before(network, order[:beam], in_order[:beam], label)
+        place = _place_before(network, vector, beam, by, label)
 
     def path(at: int, parts: Parts) -> Path:
         cluster, looked = int(clusters[at]), bool(ranks[clusters[at]] <= beam)
@@ -81,14 +83,19 @@ def _label_step(
     )  # fmt: skip
 
 
-def _place_before(network: EliasNetwork, clusters: Array, logs: Array, label: int) -> tuple[int | None, int]:
-    """(rank, how many are ranked) of a label among all that some clusters lead to, by which the shortlist is made."""
+def _place_before(network: EliasNetwork, vector: Float32, beam: int, by: str, label: int) -> tuple[int | None, int]:
+    """(rank, how many are ranked) of a label among all that the beam leads to, by which the shortlist is made."""
+    (clusters,), (logs,), (shares,) = network.looked_at(vector, beam)
     ids = network.edge_ids[clusters]
-    best = np.full(network.n_labels, -np.inf, np.float32)
-    np.maximum.at(best, ids[ids >= 0], (logs[:, None] + network.edge_logs[clusters])[ids >= 0])
-    better = (best > best[label]) | ((best == best[label]) & (np.arange(len(best)) < label))
-    led_to = int(np.isfinite(best).sum())
-    return (1 + int(better.sum()), led_to) if np.isfinite(best[label]) else (None, 0)
+    worth = np.full(network.n_labels, -np.inf, np.float32)
+    if by == "sum":
+        worth[ids[ids >= 0]] = 0
+        np.add.at(worth, ids[ids >= 0], (shares[:, None] * network.edge_scores[clusters])[ids >= 0])
+    else:
+        np.maximum.at(worth, ids[ids >= 0], (logs[:, None] + network.edge_logs[clusters])[ids >= 0])
+    better = (worth > worth[label]) | ((worth == worth[label]) & (np.arange(len(worth)) < label))
+    led_to = int(np.isfinite(worth).sum())
+    return (1 + int(better.sum()), led_to) if np.isfinite(worth[label]) else (None, 0)
 
 
 def _typical(network: EliasNetwork, cluster: int, label_counts: Int64 | None) -> tuple[int, ...]:

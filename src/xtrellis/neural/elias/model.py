@@ -66,6 +66,13 @@ class Elias(EncodedModel):
     shortlist_size: int = param(
         integer(at_least=1), "labels whose classifiers a row asks (K)", default=2000, role="fit+search"
     )
+    shortlist_by: str = param(
+        choice("sum", "best"),
+        "which labels an answer's shortlist holds: by all paths to them together, or by the best (the paper)",
+        default="sum",
+        role="search",
+        before="best",
+    )
     cluster_scale: float = param(
         number(at_least=1), "about how many clusters a row may give full score (α)", default=10.0
     )
@@ -189,7 +196,7 @@ class Elias(EncodedModel):
         self._network = answer_unseen(
             network, names, np.flatnonzero(told & (counts == 0)).astype(np.int32),
             np.flatnonzero(told & (counts > 0)).astype(np.int32), vectors, of.Y, beam=self.beam,
-            shortlist_size=self.shortlist_size,
+            shortlist_size=self.shortlist_size, by=self.shortlist_by,
         ).pruned()  # fmt: skip
 
     def _finish(self, task: EliasTask, loop: Loop, **learned: Any) -> None:
@@ -248,7 +255,9 @@ class Elias(EncodedModel):
         """The k best labels of each row; scores are probabilities."""
         network, k = self.network, check_k(k)
         vectors = self.embed(X, texts=texts)
-        found = network.predict(vectors, k, beam=self.beam, shortlist_size=self.shortlist_size, threads=self.threads)
+        found = network.predict(
+            vectors, k, beam=self.beam, shortlist_size=self.shortlist_size, by=self.shortlist_by, threads=self.threads
+        )
         return TopK(*found, network.n_labels)
 
     def score(self, X: Any, labels: Any, *, texts: Sequence[str] | None = None) -> Csr:
@@ -271,7 +280,9 @@ class Elias(EncodedModel):
         network = self.network
         label, counts = check_label(label, label_counts, network.n_labels)
         row = self.encoded_row(x, texts=texts)
-        return explain_elias(network, row, label, counts, beam=self.beam, shortlist_size=self.shortlist_size)
+        return explain_elias(
+            network, row, label, counts, beam=self.beam, shortlist_size=self.shortlist_size, by=self.shortlist_by
+        )
 
     def prune(self, *, least: float = 0.01, top: int | None = None) -> Self:
         """Drop edges with a lower score than `least`, and all but the `top` best of each cluster; returns the model.

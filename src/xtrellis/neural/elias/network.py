@@ -2,7 +2,7 @@
 
     s_c  = min(1, α softmax(W_C φ)_c)            clusters, of which the best b are looked at
     e_cl = min(1, β softmax(a_c)_l)              edges
-    ŷ_l  = max over those clusters of s_c e_cl   the K largest are the shortlist
+    ŷ_l  = max over those clusters of s_c e_cl   the K labels of the largest Σ softmax_c e_cl are the shortlist
     p_l  = σ(w_l·φ) ŷ_l                          the answer
 
 All are kept as logarithms: a cluster that is far off still has a gradient, and nothing underflows.
@@ -11,6 +11,7 @@ All are kept as logarithms: a cluster that is far off still has a gradient, and 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -38,8 +39,18 @@ class EliasNetwork:
         """Rows of `labels`."""
         return len(self.labels)
 
+    @cached_property
+    def edge_scores(self) -> Float32:
+        """e; 0 in empty places."""
+        return np.exp(self.edge_logs)
+
     def best_clusters(self, vectors: Float32, beam: int) -> tuple[Int32, Float32]:
         """The best clusters of each row and the logarithms of their scores, best first."""
+        found, logs, _ = self.looked_at(vectors, beam)
+        return found, logs
+
+    def looked_at(self, vectors: Float32, beam: int) -> tuple[Int32, Float32, Float32]:
+        """The same, and the clusters' shares of the row (softmax), which unlike scores are not cut off."""
         logits = np.empty((len(vectors), len(self.clusters)), np.float32)
         native.products(vectors, self.clusters, logits)
         found = np.empty((len(vectors), min(beam, len(self.clusters))), np.int32)
@@ -47,10 +58,11 @@ class EliasNetwork:
         top = logits.max(axis=1, initial=NEVER, keepdims=True)
         total = np.log(np.exp(logits - top).sum(axis=1, keepdims=True, dtype=np.float64)) + top
         chosen = np.take_along_axis(logits, found, axis=1)
-        return found, np.minimum(np.log(self.scale) + chosen - total, 0).astype(np.float32)
+        logs = np.minimum(np.log(self.scale) + chosen - total, 0).astype(np.float32)
+        return found, logs, np.exp(chosen - total).astype(np.float32)
 
     def predict(
-        self, vectors: Float32, k: int, *, beam: int, shortlist_size: int, threads: int | None = None
+        self, vectors: Float32, k: int, *, beam: int, shortlist_size: int, by: str = "sum", threads: int | None = None
     ) -> tuple[Int32, Float32]:
         """The k best labels of each row and their scores p; -1 and 0 pad."""
         n, k = len(vectors), min(k, self.n_labels)
@@ -58,25 +70,26 @@ class EliasNetwork:
 
         def part(span: tuple[int, int]) -> None:
             at = slice(*span)
-            found = self.shortlist(vectors[at], beam=beam, size=shortlist_size)
+            found = self.shortlist(vectors[at], beam=beam, size=shortlist_size, by=by)
             native.rank(vectors[at], self.labels, found.labels, found.log_scores, labels[at], scores[at])
 
         run(part, spans(n, max(thread_count(threads), n // 64), at_least=4), threads=threads)
         return labels, np.exp(scores, out=scores)
 
-    def n_asked(self, vectors: Float32, *, beam: int, shortlist_size: int) -> Int64:
+    def n_asked(self, vectors: Float32, *, beam: int, shortlist_size: int, by: str = "sum") -> Int64:
         """How many labels' classifiers each row asks: what an answer costs."""
         parts = [
-            (self.shortlist(vectors[first:last], beam=beam, size=shortlist_size).labels >= 0).sum(axis=1)
+            (self.shortlist(vectors[first:last], beam=beam, size=shortlist_size, by=by).labels >= 0).sum(axis=1)
             for first, last in spans(len(vectors), -(-len(vectors) // 64))
         ]
         return np.concatenate(parts)
 
-    def shortlist(self, vectors: Float32, *, beam: int, size: int) -> Shortlist:
-        """The labels whose classifiers rows ask."""
-        clusters, logs = self.best_clusters(vectors, beam)
+    def shortlist(self, vectors: Float32, *, beam: int, size: int, by: str = "sum") -> Shortlist:
+        """The labels whose classifiers rows ask: the best by the sum of their paths, or by their best one."""
+        clusters, logs, shares = self.looked_at(vectors, beam)
+        sums = (shares, self.edge_scores) if by == "sum" else None
         width = min(size, self.n_labels, clusters.shape[1] * self.edge_ids.shape[1])
-        return find(clusters, logs, self.edge_ids, self.edge_logs, width, n_labels=self.n_labels)
+        return find(clusters, logs, self.edge_ids, self.edge_logs, width, n_labels=self.n_labels, sums=sums)
 
     def pruned(self, *, least: float = 0.0, top: int | None = None) -> EliasNetwork:
         """The same with fewer edges: those with at least this score, and of each cluster the best so many."""

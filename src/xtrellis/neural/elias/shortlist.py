@@ -15,6 +15,8 @@ from ..._native import neural as native
 from ...arrays import Float32, Int32, Int64
 from ..training import by_label
 
+NO_SUMS = np.empty((0, 0), np.float32)
+
 
 def native_here(*tensors: Any) -> bool:
     """True where our kernels can work."""
@@ -59,13 +61,19 @@ def find(
     *,
     n_labels: int,
     wanted: tuple[Int64, Int32] | None = None,
+    sums: tuple[Float32, Float32] | None = None,
 ) -> Shortlist:
-    """The k best labels of each row among those that its clusters lead to; those `wanted` (offsets, ids) first."""
+    """The k best labels of each row among those that its clusters lead to; those `wanted` (offsets, ids) first.
+
+    By their best paths, or, given `sums` (shares that a row's clusters have, scores of all edges), by the sum over all
+    paths of share × score.
+    """
     n = len(clusters)
     labels, scores = np.empty((n, k), np.int32), np.empty((n, k), np.float32)
     paths = np.empty((n, k), np.int32)
     offsets, ids = wanted or (np.zeros(1, np.int64), np.zeros(0, np.int32))
-    native.shortlist(clusters, logs, edge_ids, edge_logs, n_labels, offsets, ids, labels, scores, paths)
+    shares, edges = sums or (NO_SUMS, NO_SUMS)
+    native.shortlist(clusters, logs, shares, edge_ids, edge_logs, edges, n_labels, offsets, ids, labels, scores, paths)
     return Shortlist(clusters, labels, scores, paths)
 
 

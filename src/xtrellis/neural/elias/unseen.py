@@ -23,7 +23,7 @@ LEAST = 10  # labels with rows and names, to learn from
 
 def answer_unseen(
     network: EliasNetwork, names: Float32, unseen: Int32, known: Int32, vectors: Float32, Y: Csr, *, beam: int,
-    shortlist_size: int,
+    shortlist_size: int, by: str,
 ) -> EliasNetwork:  # fmt: skip
     """The network with classifiers and edges for the labels `unseen`.
 
@@ -33,7 +33,7 @@ def answer_unseen(
     if not len(unseen) or len(known) < LEAST or len(vectors) < 2:
         return network
     guesses = _directions(names, known, vectors)
-    scale, shift = _worth(network, guesses, known, vectors, Y, beam, shortlist_size)
+    scale, shift = _worth(network, guesses, known, vectors, Y, beam, shortlist_size, by)
     labels = network.labels.copy()
     labels[unseen] = scale * guesses[unseen]
     labels[unseen, -1] = shift
@@ -54,14 +54,21 @@ def _directions(names: Float32, known: Int32, vectors: Float32) -> Float64:
 
 
 def _worth(
-    network: EliasNetwork, guesses: Float64, known: Int32, vectors: Float32, Y: Csr, beam: int, shortlist_size: int
+    network: EliasNetwork,
+    guesses: Float64,
+    known: Int32,
+    vectors: Float32,
+    Y: Csr,
+    beam: int,
+    shortlist_size: int,
+    by: str,
 ) -> tuple[float, float]:
     """a and b by which σ(a·margin + b) is most likely right about known labels in rows' shortlists."""
     usable = np.zeros(network.n_labels, bool)
     usable[known] = True
     margins, truth = [], []
     for first, last in spans(len(vectors), -(-len(vectors) // 64)):
-        ids = network.shortlist(vectors[first:last], beam=beam, size=shortlist_size).labels
+        ids = network.shortlist(vectors[first:last], beam=beam, size=shortlist_size, by=by).labels
         rows, places = np.nonzero((ids >= 0) & usable[np.maximum(ids, 0)])
         found = ids[rows, places]
         margins.append(np.einsum("ij,ij->i", vectors[first + rows], guesses[found]))

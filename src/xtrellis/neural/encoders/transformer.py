@@ -165,7 +165,9 @@ class _Training(Trainable):
         self.offsets, self.ids = how.tokens(inputs.texts or ())
         self.module = how.module(torch, device)
         if how.gradient_checkpointing:
-            self.module.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+            module = self.module  # the method's name until transformers 5
+            enable = getattr(module, "activation_checkpointing_enable", module.gradient_checkpointing_enable)
+            enable({"use_reentrant": False})
             self.module.train()  # or the library computes once all the same
         # On the CPU both names mean the same memory; elsewhere `batch` copies.
         self.parameters = trained_parameters(self.module)

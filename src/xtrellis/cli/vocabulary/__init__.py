@@ -1,0 +1,1 @@
+"""`xtrellis vocabulary`, and what `train` does with one."""

@@ -1,0 +1,211 @@
+"""Prediction on an engine: rows in batches, answers in their order; in memory, or as parts of a folder.
+
+A model that is in memory is shared as the bytes of its files, which every node holds once and maps; one that is named
+by its folder is mapped from there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..arrays import TopK
+from ..core import DataError, Engine, InputError, as_path, clear_calls, integer, progress, require, shown
+from ..data import Dataset, StoredDataset, open
+from ..model import Model, check_k
+from ..store import load, load_files, saved_files
+from ..tagger import Tagger
+
+DONE = "predictions.json"
+
+
+class RowsOf:
+    """A batch: rows of a data folder, or the rows themselves."""
+
+    def __init__(self, path: str | None, first: int, last: int, X: Any, texts: list[str] | None) -> None:
+        self.path, self.first, self.last, self.X, self.texts = path, first, last, X, texts
+
+    def given(self) -> Any:
+        """Texts or features."""
+        if self.path is None:
+            return self.texts if self.texts is not None else self.X
+        if not Path(self.path).is_dir():
+            raise DataError(
+                f"there is no such data folder on {os.uname().nodename}; put it where every node can read it",
+                path=self.path,
+            )
+        some = _opened(self.path).select(slice(self.first, self.last))
+        return list(some.texts) if some.texts is not None else some.X
+
+
+@lru_cache(maxsize=2)
+def _opened(path: str) -> StoredDataset:
+    return open(path)
+
+
+def batches(dataset: Dataset, size: int) -> Iterator[RowsOf]:
+    """All rows, some at a time."""
+    stored = isinstance(dataset, StoredDataset) and dataset.path is not None and dataset.rows is not None
+    for first in range(0, dataset.n_rows, size):
+        last = min(dataset.n_rows, first + size)
+        if stored:
+            begin = dataset.rows[0]  # type: ignore[attr-defined]
+            yield RowsOf(str(dataset.path), begin + first, begin + last, None, None)  # type: ignore[attr-defined]
+        else:
+            some = dataset.select(slice(first, last))
+            texts = None if some.texts is None else list(some.texts)
+            yield RowsOf(None, first, last, some.X if texts is None else None, texts)
+
+
+def shared_model(model: Any) -> Any:
+    """What travels to the nodes: a path, or the bytes of all files."""
+    if isinstance(model, (str, os.PathLike)):
+        load(model)  # or an error, now
+        return str(as_path(model).absolute())
+    if not isinstance(model, (Model, Tagger)):
+        raise InputError(f"model must be a model, a tagger, or the folder of one; got {shown(model)}")
+    return saved_files(model)
+
+
+_models: dict[Any, Any] = {}  # of this process: the last one
+
+
+def loaded(model: Any) -> Any:
+    """The model again, mapped once a process: files that came by Ray are its own memory, which all of a node share."""
+    name = model if isinstance(model, str) else id(model)
+    if name not in _models:
+        _models.clear()
+        found = load(model) if isinstance(model, str) else load_files(model)
+        for part in (getattr(found, "vectorizer", None), getattr(found, "model", found)):
+            if part is not None and "threads" in part.get_params(deep=False):
+                part.set_params(threads=1)  # a task has one processor
+        _models[name] = found, model
+    return _models[name][0]
+
+
+def answer(model: Any, rows: RowsOf, k: int) -> tuple[Any, Any]:
+    """A task."""
+    top = loaded(model).predict(rows.given(), k)
+    return top.labels, top.scores
+
+
+def answer_to(model: Any, rows: RowsOf, k: int, to: str) -> int:
+    """A task whose answers go to a file: it is there whole, or not at all."""
+    tagger = loaded(model)
+    if not isinstance(tagger, Tagger):
+        tagger = Tagger.of_model(tagger)
+    lines = [
+        json.dumps(
+            {"labels": [tag.label for tag in tags], "scores": [round(tag.score, 9) for tag in tags]}, ensure_ascii=False
+        )
+        for tags in tagger.named(tagger.predict(rows.given(), k))
+    ]
+    aside = f"{to}.tmp-{os.getpid()}"
+    try:
+        with Path(aside).open("w", encoding="utf-8") as out:
+            out.writelines(line + "\n" for line in lines)
+        Path(aside).replace(to)
+    finally:
+        Path(aside).unlink(missing_ok=True)
+    return len(lines)
+
+
+def predict_all(engine: Engine, model: Any, dataset: Dataset, k: int, batch: int) -> TopK:
+    """Answers in memory, in the order of the rows."""
+    require(dataset, Dataset, "dataset", "an xt.Dataset")
+    k = check_k(k)
+    integer(at_least=1)("batch", batch)
+    files = shared_model(model)
+    n_labels = loaded(files).n_labels
+    width = min(k, n_labels)
+    handle = engine.share(files)
+    labels = np.full((dataset.n_rows, width), -1, np.int32)
+    scores = np.zeros((dataset.n_rows, width), np.float32)
+    with progress.step("predicting", total=dataset.n_rows, unit="rows") as advance:
+
+        def done(first: int, found: tuple[Any, Any]) -> None:
+            n, wide = found[0].shape
+            labels[first : first + n, :wide], scores[first : first + n, :wide] = found
+            advance(n)
+
+        tasks = ((i * batch, (handle, rows, k)) for i, rows in enumerate(batches(dataset, batch)))
+        engine.run(answer, tasks, done)
+    return TopK(labels, scores, n_labels)
+
+
+@clear_calls
+def predict_to(
+    engine: Engine, model: Any, dataset: Dataset, to: str | os.PathLike[str], k: int = 10, *, batch: int = 8192
+) -> int:
+    """JSON lines in a folder, a file a batch; how many rows.
+
+    Parts that are there already, of a run of the same that was stopped, are kept; `predictions.json` says that all are
+    there.
+    """
+    require(dataset, Dataset, "dataset", "an xt.Dataset")
+    k, folder = check_k(k), as_path(to)
+    integer(at_least=1)("batch", batch)
+    files = shared_model(model)
+    made_from = {
+        "rows": dataset.n_rows,
+        "batch": batch,
+        "k": k,
+        "model": str(model) if isinstance(files, str) else None,
+    }
+    plan = folder / "plan.json"
+    if (folder / DONE).exists():
+        raise InputError(f"{folder} holds predictions already; choose another folder")
+    if (
+        folder.exists()
+        and any(folder.iterdir())
+        and (not plan.is_file() or json.loads(plan.read_text(encoding="utf-8")) != made_from)
+    ):
+        raise InputError(f"{folder} holds other files; choose another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    plan.write_text(json.dumps(made_from), encoding="utf-8")
+    parts = -(-dataset.n_rows // batch)
+    with engine, progress.step("predicting", total=dataset.n_rows, unit="rows") as advance:
+        handle = engine.share(files)
+
+        def tasks() -> Iterator[tuple[str, tuple[Any, ...]]]:
+            for i, rows in enumerate(batches(dataset, batch)):
+                place = folder / f"part-{i:05d}-of-{parts:05d}.jsonl"
+                if place.exists():
+                    advance(rows.last - rows.first)
+                else:
+                    yield place.name, (handle, rows, k, str(place.absolute()))
+
+        engine.run(answer_to, tasks(), lambda name, n: advance(n))
+    for left in folder.glob("part-*.tmp-*"):  # of workers that were killed
+        left.unlink(missing_ok=True)
+    plan.replace(folder / DONE)
+    return dataset.n_rows
+
+
+class PredictBatches:
+    """For Ray Data: `dataset.map_batches(xt.engines.PredictBatches, fn_constructor_args=("model",), …)`.
+
+    Takes batches with a column of texts and adds `labels` and `scores`, lists as long as there are answers.
+    """
+
+    def __init__(self, model: str, k: int = 10, *, text_column: str = "text") -> None:
+        self.k, self.text_column = check_k(k), text_column
+        self.tagger = load(model, kind=Tagger)
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        if self.text_column not in batch:
+            raise InputError(f"batches have no column {self.text_column!r}; they have {', '.join(batch)}")
+        texts = [str(text) for text in batch[self.text_column]]
+        found = self.tagger.named(self.tagger.predict(texts, self.k))
+        out = dict(batch)
+        for column, value in (("labels", lambda tag: tag.label), ("scores", lambda tag: float(tag.score))):
+            lists = np.empty(len(found), object)
+            lists[:] = [[value(tag) for tag in tags] for tags in found]
+            out[column] = lists
+        return out

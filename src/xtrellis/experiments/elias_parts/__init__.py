@@ -1,0 +1,1 @@
+"""Parts of the ELIAS experiment: what an index looks like and costs, and its page."""

@@ -1,0 +1,1 @@
+"""Parts of the GLaS experiment: made data with missing labels, how label vectors lie, and its page."""

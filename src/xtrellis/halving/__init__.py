@@ -1,0 +1,6 @@
+"""Hyperparameters chosen on held-out rows: many short trainings, the best of them longer."""
+
+from .ranges import RANGES
+from .search import Trial, Tuned, tune
+
+__all__ = ["RANGES", "Trial", "Tuned", "tune"]

@@ -1,0 +1,147 @@
+"""Blocks trained by an engine that runs tasks elsewhere: what travels, and what comes back.
+
+What all tasks of a tree need is shared once: the rows of X (or where their data folder is, of which a task reads just
+the rows that reach its nodes) and the solver's settings. What the nodes of a segment need, the numbers of their rows,
+is shared once a segment. A task names some blocks. Its answer depends on nothing else, so tasks may end in any order,
+be lost and run again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._native import linear as native
+from ..arrays import Array, Float32, Int32, Int64, Rows, UInt8, take_rows, unit_values
+from ..core import Engine, key
+from ..data import RowSource, open_rows
+from .blocks import pack_block
+
+if TYPE_CHECKING:
+    from .train import BlockTask, SegmentWork, SolverSettings, Trainer
+
+LOSSES: dict[str, int] = {"squared-hinge": 0, "logistic": 1}
+LEAST = 1 << 18  # rows × children that are worth a task
+TASKS = 6  # a worker and segment, at most
+
+Trained = tuple[list[Array], Int32, UInt8]  # a block, the epochs of its classifiers, and which were solved
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What every block of a tree needs."""
+
+    X: Rows | RowSource
+    columns: Int32 | None  # what the features of X were called before they were renumbered
+    row_weights: Float32
+    settings: SolverSettings
+    storage: str
+    bits: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class BlockOrder:
+    """A block, or a part of one: some children of a node; its rows are those from `begin` to `end` of the segment's."""
+
+    node: int
+    begin: int
+    end: int
+    first: int
+    count: int
+    is_part: bool
+
+
+def solve(shared: Shared, routes: tuple[Int32, Int64, Int32], order: BlockOrder, X: Rows | None = None) -> Trained:
+    """Train and pack a block; a part of one stays plain."""
+    settings = shared.settings
+    rows, offsets, positives = routes[0][order.begin : order.end], routes[1][order.begin : order.end + 1], routes[2]
+    weights = shared.row_weights
+    if X is None and isinstance(shared.X, Rows):
+        X = shared.X
+    elif X is None:
+        X = rows_of(shared.X, rows)  # type: ignore[arg-type]
+        weights = weights[rows] if len(weights) else weights
+        rows = np.arange(len(rows), dtype=np.int32)
+    features, starts, children, values, biases, epochs, converged = native.train(
+        X.indptr, X.indices, X.data, X.shape[1], rows, offsets, positives, weights,
+        first=order.first, count=order.count, bias=settings.bias, loss=LOSSES[settings.loss],
+        cost_positive=settings.cost_positive, cost_negative=settings.cost_negative,
+        tolerance=settings.tolerance, epochs=settings.epochs, threshold=settings.prune,
+        max_weights=settings.max_weights, key=key(shared.seed, "node", order.node),
+    )  # fmt: skip
+    if shared.columns is not None:
+        features = shared.columns[features]
+    if order.is_part:
+        return [features, starts, children, values, biases], epochs, converged
+    # Packed where it was trained: packing is spread like training, and the plain form goes at once.
+    packed = pack_block((features, starts, children, values), shared.storage, shared.bits)
+    return [*packed, biases], epochs, converged
+
+
+def rows_of(source: RowSource, rows: Int32) -> Rows:
+    """Some rows of a data folder, read by whoever needs them."""
+    X = take_rows(_opened(source), rows)
+    out = Rows(X.data, X.indices, X.indptr, X.shape)
+    return Rows(unit_values(out), X.indices, X.indptr, X.shape) if source.unit else out
+
+
+@lru_cache(maxsize=2)
+def _opened(source: RowSource) -> Any:
+    return open_rows(source)
+
+
+def solve_all(shared: Shared, routes: tuple[Int32, Int64, Int32], orders: Sequence[BlockOrder]) -> list[Trained]:
+    """A task."""
+    return [solve(shared, routes, order) for order in orders]
+
+
+class Remote:
+    """The tasks of one run of a `Trainer`, for an engine."""
+
+    def __init__(self, trainer: Trainer, engine: Engine, shared: Shared) -> None:
+        self._trainer, self._engine = trainer, engine
+        self._shared = engine.share(shared)
+        self._routes: dict[SegmentWork, Any] = {}
+
+    def run(self, tasks: Iterator[BlockTask], done: Any) -> None:
+        """`done(task, trained)` of every block."""
+
+        def ended(some: tuple[BlockTask, ...], trained: list[Trained]) -> None:
+            for task, block in zip(some, trained, strict=True):
+                done(task, block)
+                if task.work.routes is None:
+                    self._routes.pop(task.work, None)
+
+        def split(some: tuple[BlockTask, ...]) -> list[tuple[tuple[BlockTask, ...], tuple[Any, ...]]]:
+            half = len(some) // 2
+            return [self._task(some[:half]), self._task(some[half:])] if half else []
+
+        self._engine.run(solve_all, self._grouped(tasks), ended, split=split)
+
+    def _grouped(self, tasks: Iterator[BlockTask]) -> Iterator[tuple[tuple[BlockTask, ...], tuple[Any, ...]]]:
+        """Blocks of a segment together, as long as they are little work."""
+        some: list[BlockTask] = []
+        size = 0
+        for task in tasks:
+            enough = max(LEAST, task.work.size // (TASKS * self._engine.workers))
+            if some and (some[0].work is not task.work or size + task.size > enough):
+                yield self._task(tuple(some))
+                some, size = [], 0
+            some.append(task)
+            size += task.size
+        if some:
+            yield self._task(tuple(some))
+
+    def _task(self, some: tuple[BlockTask, ...]) -> tuple[tuple[BlockTask, ...], tuple[Any, ...]]:
+        work = some[0].work
+        if work not in self._routes:
+            routes = work.routes
+            if routes is None:
+                raise RuntimeError("a task must not begin after its segment has ended")
+            self._routes[work] = self._engine.share((routes.rows, routes.positive_offsets, routes.positives))
+        return some, (self._shared, self._routes[work], [self._trainer.order(task) for task in some])

@@ -1,0 +1,183 @@
+"""What the features of a match say together: a sum of piecewise linear functions, the logarithm of the odds.
+
+They are learned by logistic regression on matches in training rows. A function is a sum of steps between its knots; a
+feature that can only speak for a label has no step down, one that can only speak against it none up.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._native import names as native
+from ..arrays import Array, Float64, Int32
+from ..core import StoreError
+from .features import FEATURES, KINDS
+
+KNOTS = 8  # room for each function
+QUANTILES = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 1.0)
+RIDGE = 2.0  # holds every step near 0: where few matches are, it stays there
+ROUNDS = 30
+HALVINGS = 8
+SWEEPS = 25
+
+
+class Curves(NamedTuple):
+    """Kinds × features × knots, flattened to rows; how many of the knots count; a constant for each kind."""
+
+    at: Float64
+    values: Float64
+    used: Int32
+    bias: Float64
+
+    @classmethod
+    def nothing(cls, odds: Float64) -> Curves:
+        """All functions 0."""
+        shape = len(KINDS) * len(FEATURES), KNOTS
+        return cls(np.zeros(shape), np.zeros(shape), np.ones(shape[0], np.int32), np.array(odds, np.float64))
+
+    def of(self, kind: int) -> _Functions:
+        """The functions of one kind."""
+        rows = slice(kind * len(FEATURES), (kind + 1) * len(FEATURES))
+        return _Functions(self.at[rows], self.values[rows], self.used[rows], float(self.bias[kind]))
+
+    def check(self) -> None:
+        """A StoreError if a kernel could not use them."""
+        shape = len(KINDS) * len(FEATURES), KNOTS
+        if self.at.shape != shape or self.values.shape != shape or self.used.shape != shape[:1]:
+            raise StoreError(f"curves must be {shape[0]} functions with {KNOTS} knots each")
+        if self.at.dtype != np.float64 or self.values.dtype != np.float64 or self.used.dtype != np.int32:
+            raise StoreError("curves must be float64, and the numbers of their knots int32")
+        if self.bias.dtype != np.float64 or self.bias.shape != (len(KINDS),):
+            raise StoreError(f"curves.bias must be {len(KINDS)} float64")
+        if not all(np.isfinite(array).all() for array in (self.at, self.values, self.bias)):
+            raise StoreError("curves must be finite")
+        if ((self.used < 1) | (self.used > KNOTS)).any():
+            raise StoreError(f"curves must use from 1 to {KNOTS} knots")
+        steps, there = np.diff(self.at, axis=1), np.arange(1, KNOTS)[None, :] < self.used[:, None]
+        if (steps[there] <= 0).any():
+            raise StoreError("the knots of curves must rise")
+
+
+class _Functions(NamedTuple):
+    at: Float64
+    values: Float64
+    used: Int32
+    bias: float
+
+    def parts(self, features: Array) -> Float64:
+        """What each feature adds: matches × features."""
+        columns = [
+            np.interp(features[:, f].astype(np.float64), self.at[f, : self.used[f]], self.values[f, : self.used[f]])
+            for f in range(len(self.used))
+        ]
+        return np.stack(columns, axis=1) if columns else np.zeros((len(features), 0))
+
+    def log_odds(self, features: Array) -> Float64:
+        """Of matches."""
+        total: Float64 = self.bias + self.parts(features).sum(axis=1)
+        return total
+
+
+def learn(features: Array, right: Array) -> tuple[Float64, Float64, Int32, float]:
+    """Knots, values, how many count, and the constant, from matches and whether each was right."""
+    knots = [_knots(features[:, f]) for f in range(features.shape[1])]
+    steps = [len(k) - 1 for k in knots]
+    low = np.concatenate([np.full(n, 0.0 if FEATURES[f].sign > 0 else -np.inf) for f, n in enumerate(steps)])
+    high = np.concatenate([np.full(n, 0.0 if FEATURES[f].sign < 0 else np.inf) for f, n in enumerate(steps)])
+    solution = _regression(features, right, knots, low, high)
+    at, values = np.zeros((len(knots), KNOTS)), np.zeros((len(knots), KNOTS))
+    used = np.fromiter(map(len, knots), np.int32, len(knots))
+    bias, place = float(solution[-1]), 0
+    for f, own in enumerate(knots):
+        n = steps[f]
+        heights = np.concatenate([[0.0], np.cumsum(solution[place : place + n])])
+        place += n
+        # What a feature adds is told against its mean, so that an explanation shows what is special about a match.
+        middle = float(np.interp(features[:, f].astype(np.float64), own, heights).mean()) if n else 0.0
+        at[f, : n + 1], values[f, : n + 1] = own, heights - middle
+        at[f, n + 1 :], values[f, n + 1 :] = own[-1], heights[-1] - middle
+        bias += middle
+    return at, values, used, bias
+
+
+def _knots(column: Array) -> Float64:
+    """Distinct quantiles; of a feature that has few values, these."""
+    values = np.unique(column.astype(np.float64))
+    return values if len(values) <= KNOTS else np.unique(np.quantile(column.astype(np.float64), QUANTILES))
+
+
+def _regression(features: Array, right: Array, knots: list[Float64], low: Array, high: Array) -> Float64:
+    """Newton's method; each round solves a quadratic problem within bounds, by coordinates."""
+    width = len(low) + 1
+    low, high = np.append(low, -np.inf), np.append(high, np.inf)
+    steps = _steps(knots)
+    ridge = np.append(np.full(width - 1, RIDGE), 1e-6)
+    features, right = np.ascontiguousarray(features, np.float32), np.ascontiguousarray(right, np.uint8)
+    share = min(max(float(right.mean()), 1e-6), 1 - 1e-6)
+    at = np.zeros(width)
+    at[-1] = np.log(share / (1 - share))
+
+    def slopes(where: Float64) -> tuple[float, Float64, Float64]:
+        loss, gradient, curvature = _slopes(features, right, knots, steps @ where)
+        total = loss + 0.5 * float(ridge @ where**2)
+        return total, steps.T @ gradient + ridge * where, steps.T @ curvature @ steps + np.diag(ridge)
+
+    loss, gradient, curvature = slopes(at)
+    for _ in range(ROUNDS):
+        way = _within(at, gradient, curvature, low, high) - at
+        for halving in range(HALVINGS):  # where right matches are rare, a whole step goes far beyond the minimum
+            new = at + way * 0.5**halving
+            tried = slopes(new)
+            if tried[0] < loss:
+                break
+        else:
+            break
+        gained, at = loss - tried[0], new
+        loss, gradient, curvature = tried
+        if gained < 1e-5 * loss:
+            break
+    return at
+
+
+def _steps(knots: list[Float64]) -> Float64:
+    """From steps (and the constant) to values at knots: (features × KNOTS + 1) × (steps + 1)."""
+    out = np.zeros((len(knots) * KNOTS + 1, sum(len(own) - 1 for own in knots) + 1))
+    place = 0
+    for f, own in enumerate(knots):
+        for i in range(1, len(own)):
+            out[f * KNOTS + i : f * KNOTS + len(own), place] = 1.0
+            place += 1
+    out[-1, -1] = 1.0
+    return out
+
+
+def _slopes(features: Array, right: Array, knots: list[Float64], values: Float64) -> tuple[float, Float64, Float64]:
+    """Loss of all matches, its gradient and curvature by the values at knots."""
+    at = np.zeros((len(knots), KNOTS))
+    for f, own in enumerate(knots):
+        at[f, : len(own)] = own
+    used = np.fromiter(map(len, knots), np.int32, len(knots))
+    gradient, curvature = np.zeros(len(values)), np.zeros((len(values), len(values)))
+    table = np.ascontiguousarray(values[:-1].reshape(len(knots), KNOTS))
+    loss = native.slopes(at, table, used, float(values[-1]), features, right, gradient, curvature)
+    return loss, gradient, curvature
+
+
+def _within(at: Float64, gradient: Float64, curvature: Any, low: Array, high: Array) -> Float64:
+    """The minimum of a quadratic function within bounds: one coordinate after another."""
+    moved = at.copy()
+    slope = gradient.copy()
+    for _ in range(SWEEPS):
+        largest = 0.0
+        for j in range(len(at)):
+            new = min(max(moved[j] - slope[j] / curvature[j, j], low[j]), high[j])
+            step = new - moved[j]
+            if step != 0.0:
+                slope += curvature[:, j] * step
+                moved[j] = new
+                largest = max(largest, abs(step))
+        if largest < 1e-6:
+            break
+    return moved

@@ -1,0 +1,167 @@
+"""`RowIndex`: all training rows that a model remembers, in a few segments. It never changes: adding and removing make
+another one that shares what stays, so whoever is searching meanwhile is not disturbed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .._native import neighbors as native
+from ..arrays import MAX_ID, Array, Csr, Float32, Int32, Int64, Rows, TopK, UInt8, assemble, for_scipy
+from ..core import InputError, by_rows
+from .segment import RowSegment
+
+CHUNK = 256  # rows that are searched at once
+MUCH_LARGER = 4  # a segment that is not so many times larger than the one after it is joined with it
+NOBODY: Int32 = np.zeros(0, np.int32)
+ALL_LABELS: UInt8 = np.zeros(0, np.uint8)
+NO_WORK: Int64 = np.zeros((0, 2), np.int64)
+
+
+class RowIndex:
+    """Segments of rows, one after another, and how many rows each label has."""
+
+    def __init__(self, segments: Sequence[RowSegment], label_counts: Int64) -> None:
+        self.segments, self.label_counts = tuple(segments), label_counts
+        self._native = native.Index()
+        for segment in self.segments:
+            self._native.append(segment.native)
+
+    @classmethod
+    def of(cls, X: Csr, Y: Csr, texts: Sequence[str] | None = None, *, threads: int | None = None) -> RowIndex:
+        """All rows; the columns of Y are the labels."""
+        return cls(RowSegment.of(X, Y, texts=texts, threads=threads), _counts(Y.indices, int(Y.shape[1])))
+
+    @property
+    def n_labels(self) -> int:
+        """Labels that rows can have."""
+        return len(self.label_counts)
+
+    @property
+    def n_features(self) -> int:
+        """Columns of the rows."""
+        return self.segments[0].n_features
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that were ever there: one more than the last one's number."""
+        return self.segments[-1].first + self.segments[-1].n_rows
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of the index: without labels and texts."""
+        return sum(segment.n_bytes for segment in self.segments)
+
+    def removed_rows(self) -> Array:
+        """True for each row that was removed."""
+        return np.concatenate([segment.removed_rows() for segment in self.segments])
+
+    def with_rows(self, X: Csr, Y: Csr, texts: Sequence[str] | None = None, *, threads: int | None = None) -> RowIndex:
+        """And these rows. Segments that are not much larger than the next are joined, so there are few of them."""
+        if self.n_rows + X.shape[0] > MAX_ID:
+            raise InputError(f"there can be {MAX_ID} rows at most, removed ones included; fit anew to forget these")
+        segments = [*self.segments, *RowSegment.of(X, Y, first=self.n_rows, texts=texts, threads=threads)]
+        while len(segments) > 1:
+            larger, last = segments[-2:]
+            if larger.n_rows > MUCH_LARGER * last.n_rows or larger.n_rows + last.n_rows > native.MOST_ROWS:
+                break
+            segments[-2:] = RowSegment.join([larger, last], threads=threads)
+        return RowIndex(segments, self.label_counts + _counts(Y.indices, self.n_labels))
+
+    def without(self, rows: Int64) -> RowIndex:
+        """All but these rows; a segment that is mostly of removed rows is made anew."""
+        segments, counts = [], self.label_counts.copy()
+        for segment in self.segments:
+            mine = rows[(rows >= segment.first) & (rows < segment.first + segment.n_rows)] - segment.first
+            if not len(mine):
+                segments.append(segment)
+                continue
+            removed = segment.removed_rows()
+            removed[mine] = True
+            left = segment.without(removed)
+            counts -= _counts(np.concatenate([segment.labels_of(int(row)) for row in mine]), self.n_labels)
+            segments += RowSegment.join([left]) if 2 * left.n_dead > left.n_rows else [left]
+        return RowIndex(segments, counts)
+
+    def place(self, row: int) -> tuple[RowSegment, int]:
+        """The segment that holds a row, and the row's number within it."""
+        segment = next(segment for segment in reversed(self.segments) if segment.first <= row)
+        return segment, row - segment.first
+
+    def rows(self) -> Csr:
+        """The rows of features; removed ones are empty."""
+        parts = [segment.rows() for segment in self.segments]
+        indptr = np.zeros(self.n_rows + 1, np.int64)
+        np.cumsum(np.concatenate([np.diff(part.indptr) for part in parts]), out=indptr[1:])
+        data, indices = np.concatenate([part.data for part in parts]), np.concatenate([part.indices for part in parts])
+        return assemble(data, indices, indptr, (self.n_rows, self.n_features))
+
+    def nearest(
+        self, X: Rows | Csr, k: int, *, exclude: Int32 = NOBODY, threads: int | None = None, work: Int64 = NO_WORK
+    ) -> TopK:
+        """The k most similar rows of each row of X as a TopK of row numbers; `work` gets what it took."""
+        k = min(k, self.n_rows)
+        found, similarities = np.empty((X.shape[0], k), np.int32), np.empty((X.shape[0], k), np.float32)
+
+        def part(first: int, last: int) -> None:
+            self._native.nearest(
+                X.indptr, X.indices, X.data, X.shape[1], first, last, exclude, found, similarities, work
+            )
+
+        by_rows(part, X.shape[0], chunk=CHUNK, threads=threads, at_least=16, title="searching")
+        return TopK(found, similarities, self.n_rows)
+
+    def vote(
+        self,
+        X: Rows | Csr,
+        k: int,
+        *,
+        neighbors: int,
+        power: float,
+        weights: Float32,
+        exclude: Int32 = NOBODY,
+        allowed: UInt8 = ALL_LABELS,
+        threads: int | None = None,
+    ) -> TopK:
+        """The k labels of each row that the nearest rows vote for most."""
+        found, scores = np.empty((X.shape[0], k), np.int32), np.empty((X.shape[0], k), np.float32)
+        neighbors = min(neighbors, self.n_rows)
+
+        def part(first: int, last: int) -> None:
+            self._native.vote(
+                X.indptr, X.indices, X.data, X.shape[1], first, last, exclude, neighbors, power, weights,
+                self.label_counts, allowed, found, scores,
+            )  # fmt: skip
+
+        by_rows(part, X.shape[0], chunk=CHUNK, threads=threads, at_least=16, title="searching")
+        return TopK(found, scores, self.n_labels)
+
+    def given(
+        self,
+        X: Rows | Csr,
+        wanted: Csr,
+        *,
+        neighbors: int,
+        power: float,
+        weights: Float32,
+        exclude: Int32 = NOBODY,
+        threads: int | None = None,
+    ) -> Csr:
+        """The votes for the stored entries of `wanted`, rows × labels."""
+        scores = np.empty(wanted.nnz, np.float32)
+        neighbors = min(neighbors, self.n_rows)
+
+        def part(first: int, last: int) -> None:
+            self._native.given(
+                X.indptr, X.indices, X.data, X.shape[1], first, last, exclude, neighbors, power, weights,
+                self.label_counts, wanted.indptr, wanted.indices, scores,
+            )  # fmt: skip
+
+        by_rows(part, X.shape[0], chunk=CHUNK, threads=threads, at_least=16, title="searching")
+        return for_scipy(assemble(scores, wanted.indices, wanted.indptr, wanted.shape))
+
+
+def _counts(labels: Array, n_labels: int) -> Int64:
+    return np.bincount(labels[labels < n_labels], minlength=n_labels).astype(np.int64)

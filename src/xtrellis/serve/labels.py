@@ -1,0 +1,124 @@
+"""Labels by name, by id and by what people type: the one place that knows how a tagger calls them.
+
+A label's id is what other systems know it by (a URI). A tagger without a vocabulary has none: names are ids then.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array, Int64
+from ..tagger import Tagger
+
+MOST_FOUND = 20_000  # places of a search that are looked at
+MOST_KEPT = 200_000  # names that are kept as strings
+
+
+class Labels:
+    """The labels of a tagger, as they are asked for."""
+
+    def __init__(self, tagger: Tagger) -> None:
+        self.names: Sequence[str] = tagger.label_names
+        self.ids = tagger.label_ids
+        self._vocabulary, self._language = tagger.vocabulary, tagger.language
+        counts = tagger.label_counts
+        self.counts: Int64 = np.zeros(len(self.names), np.int64) if counts is None else np.asarray(counts)
+        self._known: dict[int, str] = {}
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def name(self, label: int) -> str:
+        """Of a label by its number; kept, since frequent ones are asked for again and again."""
+        found = self._known.get(label)
+        if found is None:
+            if len(self._known) >= MOST_KEPT:
+                self._known.clear()
+            found = self._known[label] = self.names[label]
+        return found
+
+    def id(self, label: int) -> str:
+        """What other systems call it."""
+        return self.name(label) if self._vocabulary is None else self.ids[label]
+
+    def number(self, id: str) -> int:
+        """Of an id that a model has answered with. (Two labels may have one name.)"""
+        found = self.ids.find(id)
+        if found is None:
+            raise RuntimeError(f"the model answers with a label {id!r:.80} that it does not have")
+        return found
+
+    def find(self, id_or_name: str) -> int | None:
+        """The number of a label, by its id or any of its names."""
+        found = self.ids.find(id_or_name)
+        if found is not None or self._vocabulary is None:
+            return found
+        number = self._vocabulary.find(id_or_name, language=self._language)
+        return None if number is None else self.ids.find(self._vocabulary.ids[number])
+
+    def describe(self, label: int) -> dict[str, Any]:
+        """As answers have it."""
+        return {"id": self.id(label), "label": self.name(label), "rows": int(self.counts[label])}
+
+    @cached_property
+    def by_frequency(self) -> Int64:
+        """Numbers of labels, the most frequent first."""
+        return np.argsort(-self.counts, kind="stable")
+
+    @cached_property
+    def by_name(self) -> Int64:
+        """Numbers of labels in the order of their names."""
+        folded = self._folded[0].split("\n")
+        return np.array(sorted(range(len(self)), key=folded.__getitem__), np.int64)
+
+    @cached_property
+    def _folded(self) -> tuple[str, Int64]:
+        """All names without case and accents, a line each, and where each begins."""
+        lines = [fold(name) for name in self.names]
+        starts = np.zeros(len(lines) + 1, np.int64)
+        np.cumsum([len(line) + 1 for line in lines], out=starts[1:])
+        return "\n".join(lines), starts
+
+    def search(self, typed: str) -> Array:
+        """Labels whose names hold all words typed: the same name first, then those that begin so, then those with words
+        that begin so, then the rest; among equals the most frequent first. Time: one pass over all names."""
+        words = fold(typed).split()
+        if not words:
+            return self.by_frequency
+        text, starts = self._folded
+        longest = max(words, key=len)
+        found: list[int] = []
+        at = text.find(longest)
+        while at >= 0 and len(found) < MOST_FOUND:
+            label = int(np.searchsorted(starts, at, side="right")) - 1
+            found.append(label)
+            at = text.find(longest, int(starts[label + 1]))
+        whole = " ".join(words)
+        ranked = []
+        for label in found:
+            line = text[starts[label] : starts[label + 1] - 1]
+            if all(word in line for word in words):
+                ranked.append((_distance(line, whole, words), -int(self.counts[label]), len(line), label))
+        return np.array([label for *_, label in sorted(ranked)], np.int64)
+
+
+def _distance(line: str, whole: str, words: list[str]) -> int:
+    if line == whole:
+        return 0
+    if line.startswith(whole):
+        return 1
+    parts = line.replace(".", " ").replace("-", " ").replace("(", " ").split()
+    return 2 if all(any(part.startswith(word) for part in parts) for word in words) else 3
+
+
+def fold(name: str) -> str:
+    """Without case, accents and line ends: as people type it."""
+    if name.isascii():
+        return name.lower().replace("\n", " ")
+    plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
+    return plain.casefold().replace("\n", " ")

@@ -1,0 +1,277 @@
+"""Ray beside threads: the same bytes for any number of workers, whatever dies on the way. A real, small cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import xtrellis as xt
+from xtrellis.engines import predict_to
+
+warnings.filterwarnings("ignore", category=FutureWarning, module="ray")
+ray = pytest.importorskip("ray")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
+]
+
+
+def model(**given):
+    return xt.LinearTree(index=xt.BalancedTree(arity=4, max_leaf=20), seed=5, **given)
+
+
+def content(folder):
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return xt.synthetic(n_rows=1500, n_labels=400, n_features=800, seed=2)
+
+
+@pytest.fixture(scope="module")
+def expected(data, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("local") / "model"
+    model().fit(data).save(folder)
+    return content(folder)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """One cluster for all tests, which takes longer to start than they take: engines use what is there."""
+    from ray.cluster_utils import Cluster
+
+    head = {"num_cpus": 2, "include_dashboard": False, "object_store_memory": 200 << 20}
+    cluster = Cluster(initialize_head=True, connect=True, head_node_args=head)
+    yield cluster
+    ray.shutdown()
+    cluster.shutdown()
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_the_same_bytes_for_any_number_of_workers(cluster, data, expected, tmp_path, workers):
+    xt.write(data, tmp_path / "data.xt")
+    with xt.engines.Ray(workers=workers) as engine:
+        for name, rows in (("memory", data), ("folder", xt.open(tmp_path / "data.xt"))):
+            trained = model().fit(rows, engine=engine)
+            trained.save(tmp_path / name)
+            assert content(tmp_path / name) == expected
+        top, again = trained.predict(data.X, k=5), engine.predict(trained, data, k=5, batch=200)
+        assert np.array_equal(top.labels, again.labels)
+        assert np.array_equal(top.scores, again.scores)
+
+
+def test_negatives_of_search_overlap_and_several_trees(cluster, data):
+    for given in ({"negatives": "both"}, {"overlap": xt.Overlap(copies=2)}, {"n_trees": 2}):
+        with xt.engines.Ray(workers=2) as engine:
+            far = model(**given).fit(data, engine=engine).predict(data.X, k=5)
+        near = model(**given).fit(data).predict(data.X, k=5)
+        assert np.array_equal(far.labels, near.labels)
+        assert np.array_equal(far.scores, near.scores)
+
+
+def test_tasks_that_end_in_another_order_give_the_same(data, expected, tmp_path):
+    class Backwards(xt.engines.Local):
+        far = True
+
+        def run(self, function, tasks, done, *, split=None):
+            waiting = list(tasks)
+            for name, arguments in reversed(waiting):
+                done(name, function(*arguments))
+
+    model().fit(data, engine=Backwards()).save(tmp_path / "model")
+    assert content(tmp_path / "model") == expected
+
+
+def test_a_worker_that_is_killed(cluster, data, expected, tmp_path):
+    with xt.engines.Ray(workers=2) as engine:
+        stop = threading.Event()
+        killed = []
+
+        def kill():
+            while not stop.wait(0.05) and len(killed) < 2:
+                for pid in workers_of():
+                    os.kill(pid, signal.SIGKILL)
+                    killed.append(pid)
+                    break
+
+        engine.run(os.getpid, [(0, ())], lambda *_: None)  # a worker is there
+        thread = threading.Thread(target=kill)
+        thread.start()
+        for _ in range(20):  # until one was met at work
+            trained = model().fit(data, engine=engine)
+            if killed:
+                break
+        stop.set()
+        thread.join()
+        assert killed
+        trained.save(tmp_path / "model")
+    assert content(tmp_path / "model") == expected
+
+
+def workers_of():
+    """Processes of Ray's workers that run a task of ours: named by it, below this process."""
+    driver = os.getpid()
+    found = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
+    rows = [line.split(None, 2) for line in found.splitlines()[1:]]
+    parents = {int(pid): int(parent) for pid, parent, _ in rows}
+
+    def below(pid):
+        while pid in parents:
+            pid = parents[pid]
+            if pid == driver:
+                return True
+        return False
+
+    return [int(pid) for pid, _, args in rows if args.startswith("ray::") and "_task" in args and below(int(pid))]
+
+
+DRIVER = """
+import sys, xtrellis as xt
+from xtrellis.linear import train
+kept = train.Trainer._keep
+def slowly(self, task, block):
+    kept(self, task, block)
+    print("kept", flush=True)
+    if sys.argv[3] == "stop" and task.work.missing == 0:
+        sys.stdin.readline()  # somebody kills us here
+train.Trainer._keep = slowly
+data = xt.open(sys.argv[1])
+made = xt.LinearTree(index=xt.BalancedTree(arity=4, max_leaf=20), seed=5)
+with xt.engines.Ray(sys.argv[4]) as engine:
+    made.fit(data, engine=engine, checkpoint=sys.argv[2] + ".checkpoint")
+made.save(sys.argv[2])
+"""
+
+
+def test_a_driver_that_is_killed_goes_on(cluster, data, expected, tmp_path):
+    xt.write(data, tmp_path / "data.xt")
+    call = [sys.executable, "-c", DRIVER, str(tmp_path / "data.xt"), str(tmp_path / "model")]
+    stopped = subprocess.Popen([*call, "stop", cluster.address], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert stopped.stdout.readline() == b"kept\n"
+    deadline = time.monotonic() + 60
+    checkpoint = tmp_path / "model.checkpoint" / "checkpoint.json"
+    while time.monotonic() < deadline and not (checkpoint.exists() and ".nodes" in checkpoint.read_text()):
+        time.sleep(0.05)
+    stopped.kill()
+    stopped.communicate()
+    assert ".nodes" in checkpoint.read_text()
+    subprocess.run([*call, "on", cluster.address], check=True, stdout=subprocess.DEVNULL)
+    assert content(tmp_path / "model") == expected
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["data.xt", "model"]
+
+
+def test_predictions_in_parts_go_on_where_they_stopped(cluster, data, tmp_path):
+    trained = model().fit(data)
+    trained.save(tmp_path / "model")
+    with xt.engines.Ray(workers=2) as engine:
+        assert predict_to(engine, tmp_path / "model", data, tmp_path / "whole", k=3, batch=400) == 1500
+        whole = content(tmp_path / "whole")
+        assert sorted(whole) == [f"part-0000{i}-of-00004.jsonl" for i in range(4)] + ["predictions.json"]
+        half = tmp_path / "half"
+        half.mkdir()
+        (half / "plan.json").write_bytes(whole["predictions.json"])
+        first = "part-00000-of-00004.jsonl"
+        (half / first).write_bytes(whole[first])
+        before = (half / first).stat().st_mtime_ns
+        predict_to(engine, tmp_path / "model", data, half, k=3, batch=400)
+        assert content(half) == whole
+        assert (half / first).stat().st_mtime_ns == before
+        with pytest.raises(xt.InputError, match="already"):
+            predict_to(engine, tmp_path / "model", data, half, k=3, batch=400)
+    top = trained.predict(data.X, k=3)
+    lines = [json.loads(line) for name in sorted(whole)[:4] for line in whole[name].decode().splitlines()]
+    assert [line["labels"] for line in lines] == [[str(label) for label in row if label >= 0] for row in top.labels]
+
+
+def test_no_cluster_is_there(data):
+    call = "import xtrellis as xt; xt.engines.Ray('127.0.0.1:9').__enter__()"
+    done = subprocess.run([sys.executable, "-c", call], capture_output=True, text=True, check=False)
+    assert "InputError: no Ray cluster at '127.0.0.1:9'" in done.stderr
+
+
+def test_what_cannot_be_is_said_in_a_line(cluster, data, tmp_path):
+    with pytest.raises(xt.InputError, match="one machine only"):
+        xt.SoftmaxTree().fit(data, engine=xt.engines.Ray())
+    with pytest.raises(xt.InputError, match="engine must be"):
+        model().fit(data, engine="ray")
+    xt.write(data, tmp_path / "data.xt")
+    stored = xt.open(tmp_path / "data.xt")
+    (tmp_path / "data.xt").rename(tmp_path / "elsewhere.xt")
+    with pytest.raises(xt.DataError, match="every node can read it"):
+        model().fit(stored, engine=xt.engines.Ray(workers=1))
+
+
+def test_a_task_without_memory_is_cut(data, expected, tmp_path):
+    class Small(xt.engines.Local):
+        far = True
+        cut = 0
+
+        def run(self, function, tasks, done, *, split=None):
+            waiting = list(tasks)
+            while waiting:
+                name, arguments = waiting.pop()
+                if len(name) > 1:
+                    waiting += split(name)
+                    self.cut += 1
+                else:
+                    done(name, function(*arguments))
+
+    engine = Small()
+    model().fit(data, engine=engine).save(tmp_path / "model")
+    assert engine.cut
+    assert content(tmp_path / "model") == expected
+
+
+def test_ray_data_takes_the_class(cluster, tmp_path):
+    texts = [f"word{i % 7} common word{i % 5}" for i in range(60)]
+    tagger = xt.Tagger(xt.Vectorizer(), xt.LinearTree()).fit(texts, [[f"l{i % 7}"] for i in range(60)])
+    tagger.save(tmp_path / "model")
+    batches = xt.engines.PredictBatches(str(tmp_path / "model"), k=2)
+    out = batches({"text": np.array(texts, object), "n": np.arange(60)})
+    expected = [[tag.label for tag in tagger.tag(text, k=2)] for text in texts]
+    assert [list(labels) for labels in out["labels"]] == expected
+    with pytest.raises(xt.InputError, match="no column"):
+        batches({"words": np.array(texts, object)})
+    with xt.engines.Ray(workers=1):
+        rows = ray.data.from_items([{"text": text, "n": i} for i, text in enumerate(texts)])
+        made = rows.map_batches(
+            xt.engines.PredictBatches, fn_constructor_args=(str(tmp_path / "model"), 2), concurrency=1, batch_size=16
+        )
+        found = sorted(made.take_all(), key=lambda row: row["n"])
+    assert [list(row["labels"]) for row in found] == expected
+
+
+def test_a_node_that_is_removed(cluster, data, expected, tmp_path):
+    """The last test: a driver that joins later may be led to the node that is gone."""
+    with xt.engines.Ray(cluster.address) as engine:
+        node = cluster.add_node(num_cpus=2)
+        cluster.wait_for_nodes()
+        assert engine.workers == 4
+        removed = threading.Timer(0.2, cluster.remove_node, (node,), {"allow_graceful": False})
+        removed.start()
+        for _ in range(2):
+            trained = model().fit(data, engine=engine)
+        removed.join()
+        trained.save(tmp_path / "model")
+        node = cluster.add_node(num_cpus=2)
+        cluster.wait_for_nodes()
+        removed = threading.Timer(0.1, cluster.remove_node, (node,), {"allow_graceful": False})
+        removed.start()
+        found = engine.predict(trained, data, k=5, batch=20)
+        removed.join()
+        again = trained.predict(data.X, k=5)
+        assert np.array_equal(found.labels, again.labels)
+    assert content(tmp_path / "model") == expected

@@ -1,0 +1,132 @@
+"""`LinearTree.updated`: where it trains, it trains what a training would; everything else keeps its bits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import xtrellis as xt
+from xtrellis.arrays import is_right
+from xtrellis.data import TrainingData
+from xtrellis.linear import update
+from xtrellis.linear.packed import PackedTree, ranks_by_frequency
+from xtrellis.linear.train import Trainer
+
+NOTHING = np.zeros(0, np.int64)
+
+
+def world(n_rows: int = 600, n_labels: int = 60, n_features: int = 300) -> tuple[csr_array, csr_array]:
+    data = xt.synthetic(n_rows=n_rows, n_labels=n_labels, n_features=n_features, seed=3)
+    return csr_array(data.X), csr_array(data.Y)
+
+
+def learned(model: xt.LinearTree, old: int, n_old_labels: int | None = None, **sizes: int) -> tuple:
+    """(the model of the first rows, all data, the new rows)."""
+    X, Y = world(**sizes)
+    L = Y.shape[1] if n_old_labels is None else n_old_labels
+    model.fit(X[:old], csr_array(Y[:old])[:, :L])
+    return model, TrainingData.of(X, Y), np.arange(old, X.shape[0])
+
+
+@pytest.mark.parametrize("storage", ["float32", "float16", "int8"])
+@pytest.mark.parametrize("index", [xt.BalancedTree(arity=4, max_leaf=8), xt.FlatTree(), xt.InterpolatedTree()])
+def test_all_trained_again_is_a_training_on_the_same_tree(monkeypatch, storage, index):
+    model, data, fresh = learned(xt.LinearTree(index=index, storage=storage, threads=2), 400)
+    monkeypatch.setattr(update, "STALE", -1.0)  # everything has changed more than that
+    found = model.updated(data, fresh, NOTHING).trees[0]
+    unit = data.at_unit_length()
+    trainer = Trainer(
+        unit.X, unit.Y, model.tree, model.solver(), model.negative_rows(), storage=storage, seed=0, threads=1
+    )
+    twin = PackedTree.join(
+        model.tree, trainer.train(), data.n_features, transform=model.transform, storage=storage,
+        label_ranks=ranks_by_frequency(data.label_counts),
+    )  # fmt: skip
+    for name in ("buckets", "biases", "bucket_offsets", "byte_offsets"):
+        np.testing.assert_array_equal(found.arrays[name], twin.arrays[name])
+    if storage != "int8":  # a block whose weights have become smaller keeps its scale
+        np.testing.assert_array_equal(found.arrays["bytes"], twin.arrays["bytes"])
+    np.testing.assert_array_equal(found.label_ranks, twin.label_ranks)
+
+
+@pytest.mark.parametrize("storage", ["float32", "float16", "int8"])
+def test_what_is_not_trained_keeps_its_bits(monkeypatch, storage):
+    model, data, fresh = learned(xt.LinearTree(index=xt.BalancedTree(arity=4, max_leaf=8), storage=storage), 560)
+    monkeypatch.setattr(update, "STALE", 1e9)
+    told = np.array([7, 33])
+    before, after = model.trees[0], model.updated(data, fresh, told).trees[0]
+    assert before.tree == after.tree
+    labels = ~before.tree.children
+    trained = np.isin(labels, told) & (before.tree.children < 0)
+    np.testing.assert_array_equal(before.arrays["biases"][~trained], after.arrays["biases"][~trained])
+    for b in range(before.n_blocks):
+        node = int(np.searchsorted(before.blocks, b, side="right")) - 1
+        mine = trained[before.tree.offsets[node] : before.tree.offsets[node + 1]]
+        old, new = _weights(before, b), _weights(after, b)
+        assert {k: v for k, v in old.items() if not mine[k[1]]} == {k: v for k, v in new.items() if not mine[k[1]]}
+        assert (old == new) == (not mine.any())
+
+
+def _weights(tree: PackedTree, block: int) -> dict[tuple[int, int], float]:
+    features, starts, children, weights = tree.block(block)
+    feature = np.repeat(features, np.diff(starts)).tolist()
+    return dict(zip(zip(feature, children.tolist(), strict=True), weights.tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        xt.LinearTree(index=xt.BalancedTree(arity=4, max_leaf=8), negatives="both"),
+        xt.LinearTree(index=xt.BalancedTree(arity=4, max_leaf=8), negatives="matcher", search="best-first", beam=None),
+        xt.LinearTree(index=xt.BalancedTree(arity=4, max_leaf=8), n_trees=3),
+        xt.LinearTree(index=xt.BalancedTree(arity=4, max_leaf=8), overlap=xt.Overlap(copies=2)),
+        xt.LinearTree(index=xt.BalancedTree(arity=4, max_leaf=8), loss="logistic", max_weights=20, bias=0.0),
+        xt.LinearTree(index=xt.HuffmanTree()),
+        xt.LinearTree(index=xt.FlatTree()),
+    ],
+    ids=["both", "matcher", "three trees", "overlap", "logistic", "huffman", "flat"],
+)
+def test_new_labels_get_places_and_are_found(model, tmp_path):
+    model, data, fresh = learned(model.clone(), 300, n_old_labels=45)
+    bytes_of = []
+    for threads in (1, 2):
+        model.threads = threads
+        other = model.updated(data, fresh, NOTHING)
+        other.save(tmp_path / str(threads))
+        bytes_of.append({p.name: p.read_bytes() for p in (tmp_path / str(threads)).glob("*.safetensors")})
+    assert bytes_of[0] == bytes_of[1]
+    assert model.n_labels == 45
+    assert other.n_labels == 60
+    again = xt.load(tmp_path / "1")
+    top, same = other.predict(data.X, 5), again.predict(data.X, 5)
+    np.testing.assert_array_equal(top.labels, same.labels)
+    np.testing.assert_array_equal(top.scores, same.scores)
+    full = model.clone().fit(data.X, data.Y).predict(data.X, 5)
+    hits = [xt.evaluate(data.Y, t, ["P@1"])["P@1"] for t in (top, full)]
+    assert hits[0] > hits[1] - 15
+    of_new = csr_array(data.Y)[:, 45:]
+    found = [is_right(t.labels - 45, of_new).sum() for t in (top, full)]
+    assert found[0] > 0.8 * found[1] > 0
+    third = again.updated(data, NOTHING, NOTHING)  # nothing has come since: nothing is trained
+    for a, b in zip(again.trees, third.trees, strict=True):
+        for name in a.arrays:
+            np.testing.assert_array_equal(a.arrays[name], b.arrays[name])
+
+
+def test_a_node_may_come_to_need_another_block():
+    model, data, fresh = learned(xt.LinearTree(index=xt.FlatTree()), 700, n_old_labels=250, n_rows=900, n_labels=300)
+    assert model.trees[0].n_blocks == 1
+    after = model.updated(data, fresh, NOTHING)
+    assert after.trees[0].n_blocks == 2
+    assert after.predict(data.X, 1).labels.max() >= 256
+
+
+def test_wide_features_are_renumbered(monkeypatch):
+    X, Y = world()
+    wide = csr_array((X.data, X.indices * 7000, X.indptr), shape=(X.shape[0], X.shape[1] * 7000))
+    found = []
+    for matrix in (X, wide):
+        model = xt.LinearTree(index=xt.BalancedTree(arity=4, max_leaf=8)).fit(matrix[:300], Y[:300])
+        found.append(model.updated(TrainingData.of(matrix, Y), np.arange(300, 600), NOTHING).predict(matrix, 5))
+    np.testing.assert_array_equal(found[0].labels, found[1].labels)
