@@ -47,6 +47,24 @@ def test_train_as_json(run: Run, train_file: Path, test_file: Path, tmp_path: Pa
     assert found["bytes"] == sum(file.stat().st_size for file in to.iterdir())
 
 
+def test_with_test_data_probabilities_are_learned_from_rows_that_are_left_out(run: Run, tmp_path: Path) -> None:
+    for name, n in (("train", 600), ("test", 60)):
+        lines = "".join(json.dumps(row) + "\n" for row in rows(n, seed=n))
+        (tmp_path / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+    args = ["train", tmp_path / "train.jsonl", "--test", tmp_path / "test.jsonl", "--preset", "one-vs-all"]
+    code, out, err = run(*args, "--to", tmp_path / "m")
+    assert code == 0
+    assert "rows that tell what scores are worth" in err
+    tagger = xt.load(tmp_path / "m")
+    assert tagger.n_rows == 600
+    assert tagger.probability_curves is not None
+    assert tagger.tag("rain snow wind", k=1)[0].probability > 0.5
+    code, other, err = run(*args, "--to", tmp_path / "plain", "--no-refit")
+    assert (code, "what scores are worth" in err) == (0, False)
+    assert xt.load(tmp_path / "plain").probability_curves is None
+    assert other.split("Saved")[0] == out.split("Saved")[0]  # measured on the test rows by the same model
+
+
 def test_train_again_on_all_rows(run: Run, train_file: Path, tmp_path: Path) -> None:
     args = ["train", train_file, "--to", tmp_path / "m", "--preset", "one-vs-all", "--holdout", "0.25", "--refit"]
     code, out, _ = run(*args)

@@ -32,8 +32,10 @@ from .tradeoff import Tradeoff
 from .vocabulary.words import Words
 
 if TYPE_CHECKING:
+    from ..core import Engine
     from ..data import Dataset
     from ..model import Model
+    from ..rank import Probabilities
     from ..tagger import PreparedData, Tagger
 
 FEW_MINUTES = 300  # seconds of one core, by the estimate: the same decision on every machine
@@ -75,7 +77,8 @@ def train(
         bool | None,
         typer.Option(
             "--refit/--no-refit",
-            help="After measuring, train again on all rows; if not given, where that takes a few minutes at most.",
+            help="Train a second time: after measuring on all rows; with `--test` without some, for probabilities. "
+            "If not given, where that takes a few minutes at most.",
         ),
     ] = None,
     label_text: Annotated[
@@ -164,10 +167,11 @@ def train(
             chooser.choose(say, tagger.model, prepared)
         expected = tagger.estimate(prepared)
         say(expected)
+        again = 0 < expected.seconds <= FEW_MINUTES if refit is None else refit
         if known is dataset:
             refit = False  # it sees all rows as it is
         elif refit is None:
-            refit = 0 < expected.seconds <= FEW_MINUTES
+            refit = again
             say(_plan(dataset.n_rows - known.n_rows, expected.seconds, refit))
         tagger.fit(prepared, checkpoint=at, engine=runs_on)
         n_features, learnt_from = prepared.n_features, _Facts.of(prepared)
@@ -185,6 +189,8 @@ def train(
             tagger.fit(prepared, checkpoint=checkpoints.open("refit-checkpoint", say), engine=runs_on)
             tagger.probability_curves = curves
             trained_on, n_features, learnt_from = dataset.n_rows, prepared.n_features, _Facts.of(prepared)
+        if test is not None and again and not tagger.model.answers_probabilities:
+            tagger.probability_curves = _curves_of_a_tenth(wanted, dataset, label_text, runs_on, say)
         measured = None if unseen is None or report is None else (unseen.n_rows, report)
         tagger.about = about(data, learnt_from, notes, preset=preset, measured=measured, before_refit=refit)
         tagger.about |= words.about
@@ -208,6 +214,20 @@ def train(
         show.result(report)
     show.result(_fate(trained_on, dataset.n_rows, measured=report is not None, refit=refit))
     show.result(f"Saved {to} ({show.size(n_bytes)}) after {show.seconds(taken)}.")
+
+
+def _curves_of_a_tenth(
+    wanted: Wanted, dataset: Dataset, label_text: bool, engine: Engine | None, say: show.Say
+) -> Probabilities | None:
+    """What scores are worth, by a second training without a tenth of the rows: test rows are for measuring alone."""
+    known, unseen = dataset.split(holdout=0.1, seed=wanted.common.get("seed", 0))
+    if unseen.n_rows < ENOUGH:
+        return None
+    say(f"training again without {unseen.n_rows:,} rows that tell what scores are worth (--no-refit leaves it out)")
+    tagger = wanted.tagger(with_texts=dataset.texts is not None)
+    tagger.fit(tagger.prepare(known, label_text=label_text), engine=engine)
+    tagger.calibrate(unseen)
+    return tagger.probability_curves
 
 
 class _Facts(NamedTuple):
