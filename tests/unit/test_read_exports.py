@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -118,7 +119,6 @@ def test_names_of_columns_are_compared_without_case_and_blanks(tmp_path: Path) -
     [
         ("book.xlsx", b"PK\x03\x04...", "spreadsheet program; save it as CSV"),
         ("mac.csv", b"text,labels\ra,b\rc,d\r", "carriage returns alone"),
-        ("ft.txt", b"__label__a some text\n", "fastText"),
         ("nothing.txt", b"\xef\xbb\xbf\n", "the file is empty"),
         ("t.jsonl", b'{"title": "a", "labels": []}', "the fields are 'title', 'labels': say which with text_column"),
         ("d.json", b'{"rows": [{"text": "a", "labels": []}]}', r"jq -c '\.rows\[\]' FILE"),
@@ -130,6 +130,29 @@ def test_what_is_not_read_comes_with_the_cure(tmp_path: Path, name: str, written
         xt.read(tmp_path / name)
     with pytest.raises(xt.DataError, match=message):
         streamed(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["cooking.train", "cooking.txt", "cooking.txt.gz"])
+def test_lines_as_fasttext_has_them(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    written = b"__label__fruit __label__red a  red apple\n\n__label__bus\nlate __label__bus again\r\nno label\n"
+    path.write_bytes(gzip.compress(written) if name.endswith("gz") else written)
+    expected = [("a red apple", ["fruit", "red"]), ("", ["bus"]), ("late again", ["bus"]), ("no label", [])]
+    assert content(xt.read(path)) == expected
+    assert streamed(path) == [text for text, _ in expected]
+    assert content(xt.read(path, unlabelled=True)) == [(text, []) for text, _ in expected]
+    assert content(xt.read(path, labels=["bus"])) == [(t, [n for n in names if n == "bus"]) for t, names in expected]
+
+
+def test_a_damaged_line_of_fasttext_is_told_or_left_out(tmp_path: Path, notes: list[str]) -> None:
+    path = tmp_path / "train.ft"
+    path.write_bytes(b"__label__a one\n__label__b \xff two\n__label__ three\n__label__a four\n")
+    with pytest.raises(xt.DataError, match="line 2"):
+        xt.read(path)
+    assert content(xt.read(path, skip_bad_rows=True)) == [("one", ["a"]), ("four", ["a"])]
+    assert any("2 rows" in note for note in notes)
+    with pytest.raises(xt.ParameterError, match="this one is fasttext"):
+        xt.read(path, text_column="x")
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be-bom", "utf-8-sig"])

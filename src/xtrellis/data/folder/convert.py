@@ -28,7 +28,7 @@ from .layout import is_folder
 from .opened import CHUNK, open
 from .writer import BLOCK, Writer
 
-TEXTS = ("jsonl", "csv", "tsv", "parquet", "annif-tsv", "annif-folder")
+TEXTS = ("jsonl", "csv", "tsv", "parquet", "annif-tsv", "annif-folder", "fasttext")
 
 
 @clear_calls

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from ...core import DataError, progress
 from ..dataset import Dataset
-from .files import decode, plain_name, reading, without_bom
-from .labelled import Collector
+from .files import decode, reading, without_bom
+from .labelled import Collector, read_lines
 from .options import Options
 from .tidy import BadRows
 
@@ -38,26 +38,14 @@ def is_corpus(folder: Path) -> bool:
 
 def read_annif_tsv(path: Path, options: Options) -> Dataset:
     """A line a text."""
-    collector, bad = Collector(path, options.labels, options.texts_to), BadRows(options.skip_bad_rows)
-    size = path.stat().st_size if path.is_file() else None
-    with (
-        progress.step(f"reading {path.name}", total=size, unit="B") as advance,
-        reading(path, advance, options.encoding) as file,
-    ):
-        for number, line in enumerate(file, 1):
-            try:
-                content = decode((without_bom(line) if number == 1 else line).rstrip(b"\r\n"), path, number)
-                if not content.strip():
-                    continue
-                text, tab, rest = content.partition("\t")
-                if not tab and not options.unlabelled:
-                    raise DataError("expected a text, a tab and <uri> <uri> …; there is no tab", path=path, line=number)
-                uris = [] if options.unlabelled else rest.partition("\t")[0].split()
-                collector.add(text, [_bare(uri) for uri in uris], number)
-            except DataError as error:
-                bad.met(error)
-    bad.tell(path.name)
-    return collector.finish(Path(plain_name(path)).stem)
+
+    def row(content: str, number: int) -> tuple[str, list[str]]:
+        text, tab, rest = content.partition("\t")
+        if not tab and not options.unlabelled:
+            raise DataError("expected a text, a tab and <uri> <uri> …; there is no tab", path=path, line=number)
+        return text, [_bare(uri) for uri in rest.partition("\t")[0].split()]
+
+    return read_lines(path, options, row)
 
 
 def read_annif_folder(path: Path, options: Options) -> Dataset:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...core import DataError, ParameterError, as_path, choice, clear_calls, require
 from ..dataset import Dataset
-from . import annif, jsonl, npz, svmlight, tables, xmc
+from . import annif, fasttext, jsonl, npz, svmlight, tables, xmc
 from .files import head, plain_name, without_bom
 from .options import Options, make_options, refuse_foreign
 
@@ -23,6 +23,7 @@ READERS: dict[str, Callable[[Path, Options], Dataset]] = {
     "parquet": tables.read_parquet,
     "annif-tsv": annif.read_annif_tsv,
     "annif-folder": annif.read_annif_folder,
+    "fasttext": fasttext.read_fasttext,
 }
 WRITERS: dict[str, Callable[[Dataset, Path, Options], None]] = {
     "xmc": xmc.write_xmc,
@@ -77,8 +78,8 @@ def read(
 ) -> Dataset:
     """Read a data set from a file, a folder, or a prefix of split XMC files; files may be compressed: .gz, .xz, .zst.
 
-    format: one of xmc, xmc-split, svmlight, npz, jsonl, csv, tsv, parquet, annif-tsv, annif-folder, xt; found from
-        suffix and content if not given. xt is a data folder (`xt.open`).
+    format: one of xmc, xmc-split, svmlight, npz, jsonl, csv, tsv, parquet, annif-tsv, annif-folder, fasttext, xt; found
+        from suffix and content if not given. xt is a data folder (`xt.open`).
     part: "train" or "test", for a folder that holds both.
     labels: label names whose order gives the columns of Y, e.g. a model's. Labels that are not among them are left out
         and counted in `Dataset.dropped_labels`. Without it, text formats number labels in the order of their names.
@@ -198,11 +199,8 @@ def content_format(start: bytes, path: str | Path, options: Options | None = Non
         return "npz"
     if not start.strip():
         raise DataError("cannot tell the format: the file is empty", path=path, line=1)
-    if start.startswith(b"__label__"):
-        raise DataError(
-            "is written as fastText reads it; docs/data-formats.md has the few lines that make texts and labels of it",
-            path=path,
-        )
+    if start.startswith(fasttext.PREFIX.encode()):
+        return "fasttext"
     if start.lstrip().startswith(b"{") or _ARRAY.match(start):
         return "jsonl"
     line = start.split(b"\n", 1)[0].rstrip()

@@ -16,11 +16,13 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ...arrays import Array, Int64, StringTable
-from ...core import DataError
+from ...core import DataError, progress
 from ..align import labels_from_pairs, require_distinct
 from ..dataset import Dataset
+from .files import decode, plain_name, reading, without_bom
+from .options import Options
 from .tabular import parts_of
-from .tidy import Tidy
+from .tidy import BadRows, Tidy
 
 Settle = Callable[[Mapping[str, int], Iterable[str]], str | None]
 
@@ -107,6 +109,27 @@ class Collector:
                 out_rows.append(row)
                 out_labels.append(self._ids.setdefault(name, len(self._ids)))
         return np.frombuffer(out_rows, np.int64), np.frombuffer(out_labels, np.int64)
+
+
+def read_lines(path: Path, options: Options, row: Callable[[str, int], tuple[str, list[str]]]) -> Dataset:
+    """`row` makes (text, labels) of a line and its number; blank lines are no rows."""
+    collector, bad = Collector(path, options.labels, options.texts_to), BadRows(options.skip_bad_rows)
+    size = path.stat().st_size if path.is_file() else None
+    with (
+        progress.step(f"reading {path.name}", total=size, unit="B") as advance,
+        reading(path, advance, options.encoding) as file,
+    ):
+        for number, line in enumerate(file, 1):
+            try:
+                content = decode((without_bom(line) if number == 1 else line).rstrip(b"\r\n"), path, number)
+                if not content.strip():
+                    continue
+                text, labels = row(content, number)
+                collector.add(text, [] if options.unlabelled else labels, number)
+            except DataError as error:
+                bad.met(error)
+    bad.tell(path.name)
+    return collector.finish(Path(plain_name(path)).stem)
 
 
 def _columns_of(columns: StringTable, labels: list[str]) -> Iterator[int]:

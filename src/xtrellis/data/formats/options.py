@@ -61,8 +61,8 @@ _ONLY_FOR = {
     "header": ("csv", "tsv"),
     "quotes": ("csv", "tsv"),
     "delimiter": ("csv", "tsv"),
-    "encoding": ("jsonl", "csv", "tsv", "annif-tsv", "annif-folder"),
-    "skip_bad_rows": ("jsonl", "csv", "tsv", "parquet", "annif-tsv", "annif-folder"),
+    "encoding": ("jsonl", "csv", "tsv", "annif-tsv", "annif-folder", "fasttext"),
+    "skip_bad_rows": ("jsonl", "csv", "tsv", "parquet", "annif-tsv", "annif-folder", "fasttext"),
 }
 _DELIMITERS = {"tab": "\t", "\\t": "\t"}  # as people type them
 

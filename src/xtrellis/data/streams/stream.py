@@ -1,7 +1,8 @@
 """Rows of a stream, block by block, to predict their labels: constant memory however long it is.
 
-Texts come from JSON lines, CSV, TSV, Annif's TSV or plain lines; features from XMC and svmlight text. What must be read
-as a whole (npz, Parquet, split XMC data) is read by `read`, and then given out in blocks too. Labels are not looked at.
+Texts come from JSON lines, CSV, TSV, Annif's TSV, fastText's or plain lines; features from XMC and svmlight text. What
+must be read as a whole (npz, Parquet, split XMC data) is read by `read`, and then given out in blocks too. Labels are
+not looked at.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, BinaryIO
 
 from ...arrays import Csr, take_rows
 from ...core import DataError, InputError, ParameterError, choice
-from ..formats import annif, jsonl, rows, tables
+from ..formats import annif, fasttext, jsonl, rows, tables
 from ..formats.files import decode, plain_name
 from ..formats.io import _SUFFIXES, FORMATS, content_format, find_format, read
 from ..formats.options import Options, make_options, refuse_foreign
@@ -26,7 +27,7 @@ from .array import array_rows
 from .chunks import ROWS, Chunks, blocks_of_lines, chunks
 from .objects import TOGETHER, parse_objects
 
-STREAMED = ("jsonl", "csv", "tsv", "annif-tsv", "lines", "xmc", "svmlight")
+STREAMED = ("jsonl", "csv", "tsv", "annif-tsv", "fasttext", "lines", "xmc", "svmlight")
 STREAM_FORMATS = (*FORMATS, "lines")
 ID = "id"  # a column of this name is passed through without being asked for
 _UNCLOSED = re.compile(r'"[^"]*(?:""[^"]*)*\Z')
@@ -219,6 +220,17 @@ class _Annif(_Lines):
         return super().block([content.split(b"\t", 1)[0] for content in kept], line)
 
 
+class _Fasttext(_Lines):
+    """What is left of a line without its labels."""
+
+    def block(self, lines: list[bytes], line: int) -> RowBlock:
+        return _Texts.block(self, lines, line)
+
+    def row(self, content: bytes, number: int) -> None:
+        if content and not content.isspace():
+            self.add(fasttext.apart(decode(content, self.path, number))[0], {})
+
+
 class _Jsonl(_Texts):
     """JSON objects; blank lines are no rows."""
 
@@ -365,6 +377,7 @@ _READERS: dict[str, type[_Texts]] = {
     "csv": _Delimited,
     "tsv": _Tabbed,
     "annif-tsv": _Annif,
+    "fasttext": _Fasttext,
     "lines": _Lines,
 }
 
