@@ -29,7 +29,7 @@ QUESTIONS = (
 
 
 def demo(
-    preset: Annotated[str, typer.Option("--preset", help="Kind of model.")] = "xr-linear",
+    preset: Annotated[str, typer.Option("--preset", help="Kind of model.")] = "best",
     serve: Annotated[
         bool, typer.Option("--serve", help="Then open a page to try it: a server on this computer.")
     ] = False,
@@ -75,7 +75,8 @@ def demo(
             spent = time.perf_counter() - begun
             show.result(f"\n“{question}”  ({1000 * spent:.1f} ms)")
             for tag in [tag for tag in tags if tag.label in things][:5]:
-                show.result(f"{tag.score:8.3f}  {tag.label}")
+                worth = f"{tag.score:8.3f}" if tag.probability is None else f"{100 * tag.probability:6.1f} %"
+                show.result(f"{worth}  {tag.label}")
         show.result('\nYour own data: xtrellis train DATA --to MODEL, then xtrellis tag MODEL "text"')
         if not serve:
             show.result("In a browser: xtrellis demo --serve; your own model: xtrellis serve MODEL")
@@ -84,15 +85,19 @@ def demo(
 
 
 def _serve(tagger: Tagger, test: Dataset, report: Report, path: Path, port: int, say: show.Say) -> None:
-    """The same model with probabilities, learned from half of the test rows and looked at with the other half."""
+    """The same model; if it has no probabilities, they are learned from half of the test rows, and looked at with the
+    other half."""
     from ..serve import Settings
     from .serve import run
 
-    half = test.n_rows // 2
-    with _timed("learned what its scores are worth", say):
-        tagger.calibrate(test.select(range(half)))
-        honest = tagger.reliability(test.select(range(half, test.n_rows)))
-    tagger.about = {"preset": "demo", "held_out": {"rows": test.n_rows, "metrics": dict(report)}}
+    measured = test.n_rows
+    if not tagger.model.answers_probabilities:
+        half = test.n_rows // 2
+        with _timed("learned what its scores are worth", say):
+            tagger.calibrate(test.select(range(half)))
+        test = test.select(range(half, test.n_rows))
+    honest = tagger.reliability(test)
+    tagger.about = {"preset": "demo", "held_out": {"rows": measured, "metrics": dict(report)}}
     if honest is not None:
         tagger.about["reliability"] = honest.to_dict()
     tagger.save(path)
