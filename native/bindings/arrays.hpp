@@ -36,8 +36,18 @@ Numpy<T> to_numpy(std::vector<T, Allocator>&& values) {
     return Numpy<T>(owned->data(), {owned->size()}, owner);
 }
 
+// `files`: None, or descriptor and place of the ids, and of the values (CsrFiles).
+inline Csr csr(In<Offset> offsets, In<Id> ids, In<float> values, Offset columns, In<Offset> files) {
+    CsrFiles where;
+    if (files.is_valid()) {
+        const Offset* told = files.data();
+        where = {static_cast<int>(told[0]), told[1], static_cast<int>(told[2]), told[3]};
+    }
+    return {static_cast<Offset>(offsets.size()) - 1, columns, offsets.data(), ids.data(), values.data(), where};
+}
+
 inline Csr csr(In<Offset> offsets, In<Id> ids, In<float> values, Offset columns) {
-    return {static_cast<Offset>(offsets.size()) - 1, columns, offsets.data(), ids.data(), values.data()};
+    return {static_cast<Offset>(offsets.size()) - 1, columns, offsets.data(), ids.data(), values.data(), {}};
 }
 
 }  // namespace xtrellis

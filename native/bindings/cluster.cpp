@@ -12,9 +12,9 @@ namespace {
 // Splits segment s, members[offsets[s] .. offsets[s+1]), in place, with the random key keys[s].
 void split_balanced_all(In<Offset> v_offsets, In<Id> v_ids, In<float> v_values, Offset columns, Out<Id> members,
                         In<Offset> offsets, In<std::uint64_t> keys, int iterations, float tolerance,
-                        Out<double> objectives) {
+                        Out<double> objectives, In<Offset> files) {
     thread_local ColumnMap scratch;
-    const Csr vectors = csr(v_offsets, v_ids, v_values, columns);
+    const Csr vectors = csr(v_offsets, v_ids, v_values, columns, files);
     for (std::size_t s = 0; s < keys.size(); ++s) {
         const Offset begin = offsets.data()[s], end = offsets.data()[s + 1];
         objectives.data()[s] = split_balanced(vectors, {members.data() + begin, static_cast<std::size_t>(end - begin)},
@@ -89,14 +89,15 @@ nb::object taken(In<Offset> offsets, In<Id> clusters, In<double> worth, Id copie
 
 NB_MODULE(cluster, m) {
     m.def(
-        "spill_to", [](const char* folder, std::size_t bytes) { spill_to(folder, bytes); }, nb::arg("folder"),
-        nb::arg("bytes"));
-    m.def("drop_spilled", &drop_spilled, nb::call_guard<nb::gil_scoped_release>());
+        "spill_to",
+        [](const char* folder, std::size_t walked, std::size_t probed) { spill_to(folder, walked, probed); },
+        nb::arg("folder"), nb::arg("walked"), nb::arg("probed"));
+    m.def("drop_spilled", [] { drop_spilled(); }, nb::call_guard<nb::gil_scoped_release>());
     m.def("split_balanced", &split_balanced_all, nb::call_guard<nb::gil_scoped_release>(),
           nb::arg("v_offsets").noconvert(), nb::arg("v_ids").noconvert(), nb::arg("v_values").noconvert(),
           nb::arg("columns"), nb::arg("members").noconvert(), nb::arg("offsets").noconvert(),
           nb::arg("keys").noconvert(), nb::kw_only(), nb::arg("iterations"), nb::arg("tolerance"),
-          nb::arg("objectives").noconvert());
+          nb::arg("objectives").noconvert(), nb::arg("files").noconvert().none() = nb::none());
     m.def("split_weighted", &split_weighted_all, nb::call_guard<nb::gil_scoped_release>(),
           nb::arg("v_offsets").noconvert(), nb::arg("v_ids").noconvert(), nb::arg("v_values").noconvert(),
           nb::arg("columns"), nb::arg("members").noconvert(), nb::arg("begins").noconvert(),

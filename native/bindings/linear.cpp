@@ -32,7 +32,7 @@ nb::tuple route_rows(In<Offset> y_offsets, In<Id> y_ids, In<Offset> offsets, In<
 nb::tuple train(In<Offset> x_offsets, In<Id> x_ids, In<float> x_values, Offset columns, In<Id> rows,
                 In<Offset> positive_offsets, In<Id> positives, In<float> row_weights, int first, int count, float bias,
                 int loss, float cost_positive, float cost_negative, float tolerance, int epochs, float threshold,
-                Id max_weights, std::uint64_t key, int variant) {
+                Id max_weights, std::uint64_t key, In<Offset> files, int variant) {
     Block b;
     {
         nb::gil_scoped_release release;
@@ -41,7 +41,7 @@ nb::tuple train(In<Offset> x_offsets, In<Id> x_ids, In<float> x_values, Offset c
                             positives.data(),
                             row_weights.size() ? row_weights.data() : nullptr};
         const Settings settings{static_cast<Loss>(loss), cost_positive, cost_negative, tolerance, epochs};
-        b = train_block(csr(x_offsets, x_ids, x_values, columns), node, first, count, bias, settings,
+        b = train_block(csr(x_offsets, x_ids, x_values, columns, files), node, first, count, bias, settings,
                         {threshold, max_weights}, key, static_cast<InstructionSet>(variant));
     }
     return nb::make_tuple(to_numpy(std::move(b.features)), to_numpy(std::move(b.starts)),
@@ -69,9 +69,10 @@ nb::tuple train_own(In<Offset> x_offsets, In<Id> x_ids, In<float> x_values, Offs
 
 NB_MODULE(linear, m) {
     m.def(
-        "spill_to", [](const char* folder, std::size_t bytes) { spill_to(folder, bytes); }, nb::arg("folder"),
-        nb::arg("bytes"));
-    m.def("drop_spilled", &drop_spilled, nb::call_guard<nb::gil_scoped_release>());
+        "spill_to",
+        [](const char* folder, std::size_t walked, std::size_t probed) { spill_to(folder, walked, probed); },
+        nb::arg("folder"), nb::arg("walked"), nb::arg("probed"));
+    m.def("drop_spilled", [] { drop_spilled(); }, nb::call_guard<nb::gil_scoped_release>());
     m.def("route", &route_rows, nb::arg("y_offsets").noconvert(), nb::arg("y_ids").noconvert(),
           nb::arg("offsets").noconvert(), nb::arg("owner").noconvert(), nb::arg("node_slot").noconvert(),
           nb::arg("label_offsets").noconvert(), nb::arg("label_slots").noconvert(), nb::kw_only(), nb::arg("first"),
@@ -82,7 +83,8 @@ NB_MODULE(linear, m) {
           nb::arg("positive_offsets").noconvert(), nb::arg("positives").noconvert(), nb::arg("row_weights").noconvert(),
           nb::kw_only(), nb::arg("first"), nb::arg("count"), nb::arg("bias"), nb::arg("loss"), nb::arg("cost_positive"),
           nb::arg("cost_negative"), nb::arg("tolerance"), nb::arg("epochs"), nb::arg("threshold"),
-          nb::arg("max_weights"), nb::arg("key"), nb::arg("variant") = static_cast<int>(InstructionSet::avx512));
+          nb::arg("max_weights"), nb::arg("key"), nb::arg("files").noconvert().none() = nb::none(),
+          nb::arg("variant") = static_cast<int>(InstructionSet::avx512));
     m.def("train_each", &train_own, nb::arg("x_offsets").noconvert(), nb::arg("x_ids").noconvert(),
           nb::arg("x_values").noconvert(), nb::arg("columns"), nb::arg("row_offsets").noconvert(),
           nb::arg("rows").noconvert(), nb::arg("positive").noconvert(), nb::kw_only(), nb::arg("first"),

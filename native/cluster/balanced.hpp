@@ -49,9 +49,11 @@ inline double split_balanced(const Csr& vectors, std::span<Id> members, SplitSet
     const auto width = static_cast<std::size_t>(v.width());
 
     std::vector<float> direction = start_direction(v, n, key), plus(width, 0.0f), all(width, 0.0f);
+    Walk walk(v);
     for (std::size_t i = 0; i < n; ++i) {
         const SparseRow x = v[i];
         for (std::size_t j = 0; j < x.size(); ++j) all[x.ids[j]] += x.values[j];
+        walk.passed(x.size());
     }
 
     std::vector<float> scores(n);
@@ -62,6 +64,7 @@ inline double split_balanced(const Csr& vectors, std::span<Id> members, SplitSet
         for (std::size_t i = 0; i < n; ++i) {
             scores[i] = dot(v[i], direction.data());
             order[i] = static_cast<std::uint32_t>(i);
+            walk.passed(v[i].size());
         }
         std::nth_element(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(half), order.end(),
                          [&](std::uint32_t i, std::uint32_t j) {
@@ -76,6 +79,7 @@ inline double split_balanced(const Csr& vectors, std::span<Id> members, SplitSet
             const float sign = now ? 1.0f : -1.0f;
             const SparseRow x = v[i];
             for (std::size_t j = 0; j < x.size(); ++j) plus[x.ids[j]] += sign * x.values[j];
+            walk.passed(x.size());
         }
         double plus_square = 0, minus_square = 0;
         for (std::size_t f = 0; f < width; ++f) {

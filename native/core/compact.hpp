@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "core/csr.hpp"
+#include "core/row_reader.hpp"
 #include "core/spill.hpp"
 
 namespace xtrellis {
 
 struct Compact {
-    std::vector<Offset> offsets;  // rows + 1
-    Spilling<Id> ids;             // local column ids
+    SpillingProbed<Offset> offsets;  // rows + 1
+    Spilling<Id> ids;                // local column ids
     Spilling<float> values;
     std::vector<Id> columns;  // local id -> global id; frequent columns first, so that they share cache lines
     Id singles = 0;           // columns that occur in one row only: the last ones
@@ -27,6 +28,24 @@ struct Compact {
         const auto count = static_cast<std::size_t>(offsets[row + 1] - begin);
         return {{ids.data() + begin, count}, {values.data() + begin, count}};
     }
+};
+
+// Somebody who goes through all rows lets those in files go behind him.
+class Walk {
+public:
+    explicit Walk(const Compact& rows) : rows_(rows), in_files_(spills_rows(sizeof(Id) * rows.ids.size())) {}
+    void passed(std::size_t entries) {
+        if (!in_files_ || (entries_ += entries) < together) return;
+        drop_spilled(rows_.ids.data());
+        drop_spilled(rows_.values.data());
+        entries_ = 0;
+    }
+
+private:
+    static constexpr std::size_t together = std::size_t{1} << 20;  // entries: 8 MiB
+    const Compact& rows_;
+    bool in_files_;
+    std::size_t entries_ = 0;
 };
 
 // Scratch that a thread keeps between calls: one entry a global column, all zero between calls.
@@ -41,18 +60,17 @@ struct ClearOnThrow {
     }
 };
 
-inline Compact compact(const Csr& matrix, std::span<const Id> rows, ColumnMap& scratch) {
-    Compact out;
-    const ClearOnThrow guard{scratch};
-    if (scratch.size() < static_cast<std::size_t>(matrix.columns))
-        scratch.resize(static_cast<std::size_t>(matrix.columns), 0);
+// Numbers the columns of some rows: `scratch` says the local id of each until it is cleared. How many entries there
+// are.
+inline Offset number_columns(RowReader& matrix, std::span<const Id> rows, ColumnMap& scratch, Compact& out) {
     Offset nonzeros = 0;
     auto& seen = out.columns;
     for (const Id row : rows) {
-        for (const Id column : matrix[row].ids) {
+        const auto ids = matrix.ids(row);
+        for (const Id column : ids) {
             if (scratch[column]++ == 0) seen.push_back(column);
         }
-        nonzeros += matrix.length(row);
+        nonzeros += static_cast<Offset>(ids.size());
     }
     // Frequent first, then as first seen: columns that occur together lie together. A stable counting sort, capped:
     // beyond a few hundred occurrences the exact order no longer matters.
@@ -67,19 +85,34 @@ inline Compact compact(const Csr& matrix, std::span<const Id> rows, ColumnMap& s
     for (const Id column : seen) sorted[starts[cap - std::min(scratch[column], cap)]++] = column;
     seen = std::move(sorted);
     for (std::size_t local = 0; local < seen.size(); ++local) scratch[seen[local]] = static_cast<Id>(local);
+    return nonzeros;
+}
 
+inline void prepare(ColumnMap& scratch, const Csr& matrix) {
+    if (scratch.size() < static_cast<std::size_t>(matrix.columns))
+        scratch.resize(static_cast<std::size_t>(matrix.columns), 0);
+}
+
+inline Compact compact(const Csr& matrix, std::span<const Id> rows, ColumnMap& scratch) {
+    Compact out;
+    const ClearOnThrow guard{scratch};
+    prepare(scratch, matrix);
+    RowReader reader(matrix);
+    const Offset nonzeros = number_columns(reader, rows, scratch, out);
     out.offsets.reserve(rows.size() + 1);
     out.offsets.push_back(0);
     out.ids.resize(static_cast<std::size_t>(nonzeros));
     out.values.resize(static_cast<std::size_t>(nonzeros));
+    Walk walk(out);
     std::size_t at = 0;
     for (const Id row : rows) {
-        const SparseRow x = matrix[row];
+        const SparseRow x = reader[row];
         for (std::size_t i = 0; i < x.size(); ++i, ++at) {
             out.ids[at] = scratch[x.ids[i]];
             out.values[at] = x.values[i];
         }
         out.offsets.push_back(static_cast<Offset>(at));
+        walk.passed(x.size());
     }
     for (const Id column : out.columns) scratch[column] = 0;
     return out;

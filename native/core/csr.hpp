@@ -17,6 +17,15 @@ struct SparseRow {
     std::size_t size() const { return ids.size(); }
 };
 
+// Descriptors of the files that ids and values lie in, and where in them, in bytes: if they shall be read, and not
+// looked at through mapped pages, which count as memory. -1: there are none.
+struct CsrFiles {
+    int ids = -1;
+    Offset ids_at = 0;
+    int values = -1;
+    Offset values_at = 0;
+};
+
 // A sparse matrix by rows. `offsets` has rows + 1 entries.
 struct Csr {
     Offset rows = 0;
@@ -24,6 +33,7 @@ struct Csr {
     const Offset* offsets = nullptr;
     const Id* ids = nullptr;
     const float* values = nullptr;
+    CsrFiles files = {};
 
     Offset length(Offset row) const { return offsets[row + 1] - offsets[row]; }
     SparseRow operator[](Offset row) const {

@@ -25,7 +25,8 @@ namespace xtrellis {
 struct Spills {
     std::mutex mutex;
     std::string folder;
-    std::size_t threshold = 0;              // bytes; 0: never
+    std::size_t threshold = 0;              // bytes of arrays that are walked through; 0: never
+    std::size_t probed = 0;                 // of those that are looked at here and there, which is slow in a file
     std::map<void*, std::size_t> mappings;  // and their lengths
 };
 
@@ -34,10 +35,16 @@ inline Spills& spills() {
     return all;
 }
 
-inline void spill_to(const std::string& folder, std::size_t threshold) {
+inline void spill_to(const std::string& folder, std::size_t threshold, std::size_t probed) {
     const std::lock_guard lock(spills().mutex);
     spills().folder = folder;
     spills().threshold = threshold;
+    spills().probed = probed;
+}
+
+inline bool spills_rows(std::size_t bytes) {
+    const std::lock_guard lock(spills().mutex);
+    return spills().threshold != 0 && bytes >= spills().threshold;
 }
 
 inline void drop_spilled() {
@@ -47,16 +54,39 @@ inline void drop_spilled() {
 #endif
 }
 
+// The same of one array, if it is in a file.
+inline void drop_spilled(const void* array) {
+#if defined(__linux__)
+    const std::lock_guard lock(spills().mutex);
+    const auto found = spills().mappings.find(const_cast<void*>(array));
+    if (found != spills().mappings.end()) madvise(found->first, found->second, MADV_DONTNEED);
+#else
+    (void)array;
+#endif
+}
+
+// A file without a name, for somebody who holds the lock; -1 if the system has none.
+inline int unnamed_file(const std::string& folder) {
+#if defined(__linux__)
+    std::string name = folder + "/xtrellis-XXXXXX";
+    const int file = mkostemp(name.data(), O_CLOEXEC);
+    if (file < 0) throw std::runtime_error("cannot put arrays into " + folder);
+    unlink(name.c_str());
+    return file;
+#else
+    (void)folder;
+    return -1;
+#endif
+}
+
 // Memory of a file, or null if so much shall stay in memory; throws if the disk is full.
-inline void* spilled(std::size_t bytes) {
+inline void* spilled(std::size_t bytes, bool probed) {
 #if defined(__linux__)
     Spills& all = spills();
     const std::lock_guard lock(all.mutex);
-    if (all.threshold == 0 || bytes < all.threshold) return nullptr;
-    std::string name = all.folder + "/xtrellis-XXXXXX";
-    const int file = mkstemp(name.data());
-    if (file < 0) throw std::runtime_error("cannot put arrays into " + all.folder);
-    unlink(name.c_str());
+    const std::size_t threshold = probed ? all.probed : all.threshold;
+    if (threshold == 0 || bytes < threshold) return nullptr;
+    const int file = unnamed_file(all.folder);
     void* memory = MAP_FAILED;
     if (posix_fallocate(file, 0, static_cast<off_t>(bytes)) == 0)  // now: later a full disk would end the process
         memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -65,17 +95,21 @@ inline void* spilled(std::size_t bytes) {
     all.mappings.emplace(memory, bytes);
     return memory;
 #else
-    (void)bytes;
+    (void)bytes, (void)probed;
     return nullptr;
 #endif
 }
 
-template <class T>
+template <class T, bool Probed = false>
 struct SpillAllocator {
     using value_type = T;
+    template <class U>
+    struct rebind {
+        using other = SpillAllocator<U, Probed>;
+    };
     SpillAllocator() = default;
     template <class U>
-    SpillAllocator(const SpillAllocator<U>&) {}
+    SpillAllocator(const SpillAllocator<U, Probed>&) {}
 
     static constexpr std::size_t least = std::size_t{1} << 16;  // smaller ones are never looked up
 
@@ -83,7 +117,7 @@ struct SpillAllocator {
         if (n > ~std::size_t{0} / sizeof(T) / 2) throw std::bad_alloc();
         const auto bytes = n * sizeof(T);
         if (bytes >= least)
-            if (void* file = spilled(bytes)) return static_cast<T*>(file);
+            if (void* file = spilled(bytes, Probed)) return static_cast<T*>(file);
         if (void* memory = std::malloc(bytes ? bytes : 1)) return static_cast<T*>(memory);
         throw std::bad_alloc();
     }
@@ -104,7 +138,10 @@ struct SpillAllocator {
     bool operator==(const SpillAllocator&) const { return true; }
 };
 
+// One that is walked through, and one that is looked at here and there.
 template <class T>
 using Spilling = std::vector<T, SpillAllocator<T>>;
+template <class T>
+using SpillingProbed = std::vector<T, SpillAllocator<T, true>>;
 
 }  // namespace xtrellis

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/csr.hpp"
+#include "core/row_reader.hpp"
 
 namespace xtrellis::labels {
 
@@ -42,11 +43,12 @@ inline Vectors pifa(const Csr& rows, const Csr& X, Offset first, Offset last) {
     Zeros<float> sums(X.columns);
     Zeros<char> known(X.columns);
     std::vector<Id> seen;
+    RowReader reader(X);
     for (Offset label = first; label < last; ++label) {
         const SparseRow members = rows[label];
         seen.clear();
         for (std::size_t m = 0; m < members.size(); ++m) {
-            const SparseRow x = X[members.ids[m]];
+            const SparseRow x = reader[members.ids[m]];
             for (std::size_t i = 0; i < x.size(); ++i) {
                 const Id f = x.ids[i];
                 if (!known[f]) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/csr.hpp"
+#include "core/spill.hpp"
 
 namespace xtrellis::linear {
 
@@ -30,10 +31,10 @@ struct Reached {
 };
 
 struct Routes {
-    std::vector<Offset> node_offsets;      // nodes + 1, into rows
-    std::vector<Id> rows;                  // rows of a node, ascending
-    std::vector<Offset> positive_offsets;  // rows + 1, into positives
-    std::vector<Id> positives;             // children of the node that hold a label of the row, ascending
+    std::vector<Offset> node_offsets;   // nodes + 1, into rows
+    Spilling<Id> rows;                  // rows of a node, ascending
+    Spilling<Offset> positive_offsets;  // rows + 1, into positives
+    Spilling<Id> positives;             // children of the node that hold a label of the row, ascending
 };
 
 // For every place of a label: the slot above it (or itself) that belongs to one of the nodes first .. last, or -1.
@@ -57,8 +58,8 @@ inline Routes route(const Offset* y_offsets, const Id* y_ids, Offset rows, const
                     bool teacher, Reached reached) {
     const std::vector<Id> above = slots_above_labels(tree, first, last);
     // Visits in the order of the rows: (node, row, where its positives begin), then sorted by node by counting.
-    std::vector<Id> visit_nodes, visit_rows, children;
-    std::vector<Offset> begins;
+    Spilling<Id> visit_nodes, visit_rows, children;
+    Spilling<Offset> begins;
     std::vector<Id> path;
     const auto visit = [&](Id node, Offset row) {
         visit_nodes.push_back(node - first);

@@ -30,6 +30,12 @@ struct Settings {
     int epochs = 100;
 };
 
+// Where the entries of a row are.
+struct Fetched {
+    const std::int32_t* ids;
+    const float* values;
+};
+
 // The problem as plain arrays (Problem in problem.hpp).
 struct Rows {
     std::uint32_t count = 0;
@@ -42,6 +48,8 @@ struct Rows {
     const float* own = nullptr;
     float bias = 0;
     const float* lightness = nullptr;  // 1 / (how much a row counts); null: all are alike
+    void* file = nullptr;              // of rows that are too many for memory; `fetch` gets the entries of one
+    Fetched (*fetch)(void* file, std::int64_t begin, std::int64_t end) = nullptr;
 };
 
 // What a rule wants to know of a row's length, for positive and negative rows; and 1 / (how much the row counts).
@@ -188,7 +196,11 @@ XTRELLIS_INLINE Outcome solve_group(const Rows& p, const std::uint32_t* masks, i
         F highest[K] = {}, lowest[K] = {};  // of the projected gradients; at the optimum all of them are 0
         for (std::uint32_t at = 0; at < active;) {
             const std::uint32_t i = order[at];
-            const std::int64_t begin = p.begins[i], end = p.shared[i];
+            std::int64_t begin = p.begins[i], end = p.shared[i];
+            if (p.fetch) {
+                const Fetched row = p.fetch(p.file, begin, p.ends[i]);
+                ids = row.ids, values = row.values, end -= begin, begin = 0;
+            }
             F z[2][K];
             for (int k = 0; k < K; ++k) z[0][k] = bias_weights[k] * p.bias, z[1][k] = F{};
             std::int64_t j = begin;
@@ -260,10 +272,15 @@ XTRELLIS_INLINE Outcome solve_group(const Rows& p, const std::uint32_t* masks, i
     }
     for (int k = 0; k < K; ++k) L::store(biases + k * N, bias_weights[k]);
     for (std::uint32_t i = 0; i < rows; ++i) {
+        std::int64_t begin = p.shared[i], end = p.ends[i];
+        if (p.fetch && begin < end) {
+            const Fetched row = p.fetch(p.file, p.begins[i], end);
+            ids = row.ids, values = row.values, begin -= p.begins[i], end -= p.begins[i];
+        }
         for (int k = 0; k < K; ++k) {
             const F s = L::spread(masks[i] >> (k * N)) ? L::all(1.0f) : L::all(-1.0f);
             const F part = L::load(alphas + static_cast<std::size_t>(i) * stride + k * N) * s;
-            for (std::int64_t j = p.shared[i]; j < p.ends[i]; ++j) {
+            for (std::int64_t j = begin; j < end; ++j) {
                 L::store(weights + static_cast<std::size_t>(ids[j]) * stride + k * N, values[j] * part);
             }
         }

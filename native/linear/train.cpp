@@ -24,7 +24,7 @@ Solve* pick(InstructionSet wanted) {
 }
 
 // Which of the children first .. first + lanes each row belongs to, as bits.
-void fill_masks(const NodeRows& node, int first, int lanes, std::vector<std::uint32_t>& masks) {
+void fill_masks(const NodeRows& node, int first, int lanes, SpillingProbed<std::uint32_t>& masks) {
     masks.assign(node.rows.size(), 0);
     for (std::size_t r = 0; r < node.rows.size(); ++r) {
         for (Offset i = node.offsets[r]; i < node.offsets[r + 1]; ++i) {
@@ -49,11 +49,12 @@ Block train_block(const Csr& X, const NodeRows& node, int first, int count, floa
     std::vector<float> biases(static_cast<std::size_t>(count), 0.0f);
     std::vector<std::int32_t> epochs;
     std::vector<std::uint8_t> converged;
-    std::vector<std::uint32_t> masks;
-    std::vector<float> weights, alphas;
-    std::vector<std::uint32_t> order(node.rows.size());
-    std::vector<Curvature> curvatures(node.rows.size());
-    std::vector<float> lightness;
+    // What is as long as the rows may lie in files; weights are looked up at random, and stay.
+    SpillingProbed<std::uint32_t> masks;
+    std::vector<float> weights;
+    SpillingProbed<float> alphas, lightness;
+    SpillingProbed<std::uint32_t> order(node.rows.size());
+    SpillingProbed<Curvature> curvatures(node.rows.size());
     if (node.weights)
         for (const Id row : node.rows) lightness.push_back(1 / node.weights[row]);
     const Rows rows = rows_of(problem, node.weights ? lightness.data() : nullptr);
@@ -78,7 +79,7 @@ Block train_block(const Csr& X, const NodeRows& node, int first, int count, floa
         }
     }
     std::vector<float>().swap(weights);  // the most that a block takes, and not needed to sort what was kept of it
-    std::vector<float>().swap(alphas);
+    SpillingProbed<float>().swap(alphas);
     Block block = builder.finish(std::move(biases));
     block.epochs = std::move(epochs);
     block.converged = std::move(converged);

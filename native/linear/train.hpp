@@ -31,7 +31,9 @@ inline Rows rows_of(const Problem& p, const float* lightness = nullptr) {
             p.norms.data(),
             p.own.data(),
             p.bias,
-            lightness};
+            lightness,
+            p.file.get(),
+            p.file ? fetch_row : nullptr};
 }
 
 // Children first .. first + count (count ≤ 256) of a node. `key` seeds the order of the rows. Instructions that the

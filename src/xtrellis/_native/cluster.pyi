@@ -8,6 +8,7 @@ from ..arrays import Float32, Float64, Int32, Int64
 def split_balanced(
     v_offsets: Int64, v_ids: Int32, v_values: Float32, columns: int, members: Int32, offsets: Int64,
     keys: NDArray[np.uint64], *, iterations: int, tolerance: float, objectives: NDArray[np.float64],
+    files: Int64 | None = None,
 ) -> None: ...
 def split_weighted(
     v_offsets: Int64, v_ids: Int32, v_values: Float32, columns: int, members: Int32, begins: Int64, ends: Int64,
@@ -38,5 +39,5 @@ def covered_pairs(
     y_offsets: Int64, y_ids: Int32, m_offsets: Int64, m_ids: Int32, clusters: int, member_offsets: Int64,
     members: Int32, first: int, last: int,
 ) -> int: ...
-def spill_to(folder: str, bytes: int) -> None: ...  # larger arrays go to files there; 0: none do
+def spill_to(folder: str, walked: int, probed: int) -> None: ...  # larger arrays go to files there; 0: none do
 def drop_spilled() -> None: ...  # their pages, until somebody looks at them

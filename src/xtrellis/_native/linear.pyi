@@ -11,12 +11,13 @@ def variants() -> int:  # of the solver that this machine runs: 0 (plain), 1 (AV
 def train(
     x_offsets: Int64, x_ids: Int32, x_values: Float32, columns: int, rows: Int32, positive_offsets: Int64,
     positives: Int32, row_weights: Float32, *, first: int, count: int, bias: float, loss: int, cost_positive: float,
-    cost_negative: float, tolerance: float, epochs: int, threshold: float, max_weights: int, key: int, variant: int = 2,
+    cost_negative: float, tolerance: float, epochs: int, threshold: float, max_weights: int, key: int,
+    files: Int64 | None = None, variant: int = 2,
 ) -> tuple[Int32, UInt32, UInt8, Float32, Float32, Int32, UInt8]: ...
 def train_each(
     x_offsets: Int64, x_ids: Int32, x_values: Float32, columns: int, row_offsets: Int64, rows: Int32, positive: UInt8,
     *, first: int, last: int, bias: float, loss: int, cost_positive: float, cost_negative: float, tolerance: float,
     epochs: int, threshold: float, max_weights: int, key: int,
 ) -> tuple[Int64, Int32, Float32, Float32]: ...
-def spill_to(folder: str, bytes: int) -> None: ...  # larger arrays go to files there; 0: none do
+def spill_to(folder: str, walked: int, probed: int) -> None: ...  # larger arrays go to files there; 0: none do
 def drop_spilled() -> None: ...  # their pages, until somebody looks at them

@@ -66,6 +66,22 @@ def take_rows(matrix: Csr | Rows, rows: Any) -> Csr:
     return assemble(matrix.data[places], matrix.indices[places], indptr, (len(lengths), matrix.shape[1]))
 
 
+def row_spans(indptr: Int64, nonzeros: int) -> list[tuple[int, int]]:
+    """All rows in runs of about so many non-zeros (a row at least): what is looked at before pages are let go."""
+    n_rows, n = len(indptr) - 1, int(indptr[-1]) - int(indptr[0])
+    goals = int(indptr[0]) + np.arange(nonzeros, n, nonzeros)
+    by_rows = np.arange(0, n_rows, max(1, nonzeros))  # rows without entries are rows too
+    return list(pairwise(np.unique(np.concatenate([[0], np.searchsorted(indptr, goals), by_rows, [n_rows]])).tolist()))
+
+
+def count_ids(ids: Int32, n: int) -> Int64:
+    """How often each of n ids occurs (NumPy alone would make a copy of them all, twice as large)."""
+    counts, step = np.zeros(n, np.int64), max(1 << 21, n)
+    for begin in range(0, len(ids), step):
+        counts += np.bincount(ids[begin : begin + step], minlength=n)
+    return counts
+
+
 def row_numbers(matrix: Csr | Rows) -> Int64:
     """The row of every stored entry."""
     return np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))

@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -24,8 +23,10 @@ from ..arrays import (
     as_numbers,
     as_texts,
     assemble,
+    count_ids,
     is_on_disk,
     n_bytes_of,
+    row_spans,
     take_rows,
     unfolds_too_far,
     unit_values,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 MOST_WEIGHT = 1e6  # of a row; and its inverse the least: beyond, float32 loses the other rows
-TOGETHER = 64 << 20  # bytes of a file that are looked at before its pages are let go
+TOGETHER = 16 << 20  # bytes of a file that are looked at before its pages are let go
 SAMPLED = 1 << 20  # bytes of a large file's beginning and end that stand for it
 
 
@@ -145,7 +146,7 @@ class TrainingData:
     @cached_property
     def label_counts(self) -> Int64:
         """Rows of each label."""
-        return np.bincount(self.Y.indices, minlength=self.n_labels).astype(np.int64)
+        return count_ids(self.Y.indices, self.n_labels)
 
     @property
     def n_bytes(self) -> int:
@@ -210,8 +211,7 @@ class TrainingData:
 def _unit_on_disk(X: Csr) -> Float32:
     """The values of rows at length 1, in a file; X's own, if they had that length."""
     values, changed = file_array(len(X.data), np.float32), False
-    cuts = np.searchsorted(X.indptr, np.arange(0, len(X.data), TOGETHER >> 3))
-    for first, last in pairwise(np.unique([*cuts.tolist(), int(X.shape[0])]).tolist()):
+    for first, last in row_spans(X.indptr, TOGETHER >> 3):
         here = slice(int(X.indptr[first]), int(X.indptr[last]))
         some = Rows(X.data[here], X.indices[here], X.indptr[first : last + 1] - X.indptr[first], (last - first, 0))
         scaled = unit_values(some, values[here])

@@ -7,11 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from .._native import cluster as native
-from ..arrays import Csr, Int32, Int64, spans_of_work
-from ..core import integer, key, number, param, progress, run
+from ..arrays import Int32, Int64
+from ..core import current, integer, number, param, progress
 from ..labels import LabelSpace
 from .base import LEAST_GAIN, Index
+from .halves import SUBTREES, Splitting, split_below
 from .shape import TreeLevel, balanced_levels, level_depths
 from .tree import LabelTree
 
@@ -40,35 +40,21 @@ class BalancedTree(Index):
         bits = max(0, math.ceil(math.log2(n_labels / self.max_leaf)))
         members = np.arange(n_labels, dtype=np.int32)
         cuts: list[Int64] = [np.array([0, n_labels], np.int64)]
+        engine = current()
+        how = Splitting(seed, bits, self.iterations, max(self.tolerance, LEAST_GAIN))
         with progress.step("clustering labels", total=bits, unit="levels") as advance:
             for level in range(bits):
-                cuts.append(self._halve(labels.vectors, members, cuts[-1], seed, level, labels.threads))
+                if engine is not None and engine.far and 1 << level >= SUBTREES * engine.workers:
+                    cuts += split_below(engine, labels.vectors, members, cuts[-1], level, how)
+                    advance(bits - level)
+                    break
+                cuts.append(how.halve(labels.vectors, members, cuts[-1], level, labels.threads))
                 advance(1)
         return members, cuts
 
     def expected_levels(self, labels: LabelSpace) -> list[TreeLevel]:
         """Known but for a label here and there."""
         return balanced_levels(labels.n_labels, self.arity, self.max_leaf)
-
-    def _halve(self, vectors: Csr, members: Int32, cuts: Int64, seed: int, level: int, threads: int) -> Int64:
-        """Split every segment of `members` in place; returns where the segments now begin."""
-        keys = np.array([key(seed, "split", level, i) for i in range(len(cuts) - 1)], np.uint64)
-        objectives = np.zeros(len(keys))
-        # Groups of segments with about the same work: labels with many features tend to lie together.
-        upto = np.concatenate([[0], np.cumsum(np.diff(vectors.indptr)[members] + 1)])[cuts]
-
-        def split(group: tuple[int, int]) -> None:
-            first, last = group
-            native.split_balanced(
-                vectors.indptr, vectors.indices, vectors.data, vectors.shape[1],
-                members, cuts[first : last + 1], keys[first:last],
-                iterations=self.iterations, tolerance=max(self.tolerance, LEAST_GAIN),
-                objectives=objectives[first:last],
-            )  # fmt: skip
-
-        run(split, spans_of_work(upto, 8 * threads), threads=threads)
-        halves = cuts[:-1] + (np.diff(cuts) + 1) // 2
-        return np.append(np.column_stack([cuts[:-1], halves]).ravel(), cuts[-1])
 
 
 def nested(members: Int32, cuts: list[Int64], n_labels: int) -> LabelTree:

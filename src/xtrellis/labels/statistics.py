@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
+import os
 
 import numpy as np
 
-from ..arrays import Csr, Int32, Int64, ranges
+from ..arrays import Csr, Int32, Int64, count_ids, ranges, row_spans
+from ..store import row_files
 
 SAMPLE = 256  # labels looked at
 SAMPLE_NONZEROS = 1_000_000
 SAMPLE_ROWS = 20_000  # of a label
+MOST_NONZEROS = 16_000_000  # of all labels that are looked at
+CHUNK = 1 << 18  # non-zeros that are looked at together
 
 
 def label_feature_count(X: Csr, Y: Csr) -> float:
     """Different features of each label's rows, summed over all labels; by a sample, denser among frequent ones."""
-    counts = np.bincount(Y.indices, minlength=int(Y.shape[1]))
+    counts = count_ids(Y.indices, int(Y.shape[1]))
     used = np.argsort(counts, kind="stable")[np.count_nonzero(counts == 0) :]
     if not len(used):
         return 0.0
@@ -23,26 +27,55 @@ def label_feature_count(X: Csr, Y: Csr) -> float:
     looked = used[len(used) - ranks]
     place = np.full(int(Y.shape[1]), -1)
     place[looked] = np.arange(len(looked))
-    entries = np.flatnonzero(place[Y.indices] >= 0)
-    rows = np.searchsorted(Y.indptr, entries, side="right") - 1
-    order = np.argsort(place[Y.indices[entries]], kind="stable")
-    rows, sizes = rows[order], counts[looked]
-    found = [_distinct(X, rows[end - size : end]) for size, end in zip(sizes, np.cumsum(sizes), strict=True)]
+    # A label of very many rows is looked at in part, which is nearly all.
+    a_row = max(1, int(X.nnz)) / max(1, int(X.shape[0]))
+    most = min(SAMPLE_ROWS, max(1, int(2 * SAMPLE_NONZEROS / a_row)))
+    while most > 1 and np.minimum(counts[looked], most).sum() * a_row > MOST_NONZEROS:
+        most //= 2
+    found = [_distinct(X, rows) for rows in _rows_of(Y, place, np.maximum(1, -(-counts[looked] // most)))]
     return float(np.interp(np.log(np.arange(1, len(used) + 1)), np.log(ranks), found).sum())
 
 
+def _rows_of(Y: Csr, place: Int64, steps: Int64) -> list[Int64]:
+    """The rows of the labels that have a place, by it, ascending; of label i every `steps[i]`-th."""
+    n = len(steps)
+    seen = np.zeros(n, np.int64)
+    rows: list[Int64] = []
+    places: list[Int64] = []
+    for first in range(0, int(Y.nnz), CHUNK):
+        here = place[Y.indices[first : first + CHUNK]]
+        entries = np.flatnonzero(here >= 0)
+        entries = entries[np.argsort(here[entries], kind="stable")]
+        here = here[entries]
+        rank = np.arange(len(here)) - np.searchsorted(here, np.arange(n))[here] + seen[here]
+        kept = rank % steps[here] == 0
+        rows.append(np.searchsorted(Y.indptr, first + entries[kept], side="right") - 1)
+        places.append(here[kept])
+        seen += np.bincount(here, minlength=n)
+    order = np.argsort(np.concatenate(places), kind="stable")
+    sizes = np.bincount(np.concatenate(places), minlength=n)
+    return np.split(np.concatenate(rows)[order], np.cumsum(sizes)[:-1])
+
+
 def _distinct(X: Csr, rows: Int64) -> int:
-    """Different features of some rows; a label of very many rows is looked at in part, which is nearly all."""
-    most = min(SAMPLE_ROWS, max(1, 2 * SAMPLE_NONZEROS * int(X.shape[0]) // max(1, int(X.nnz))))
-    if len(rows) > most:
-        rows = rows[:: len(rows) // most + 1]
-    return len(np.unique(_columns(X, rows)))
+    """Different features of some rows."""
+    found = np.empty(0, np.int32)
+    upto = np.concatenate([[0], np.cumsum(X.indptr[rows + 1] - X.indptr[rows])])
+    for first, last in row_spans(upto, CHUNK):
+        found = np.union1d(found, _columns(X, rows[first:last]))
+    return len(found)
 
 
 def _columns(X: Csr, rows: Int64) -> Int32:
     """The feature ids of some rows, one row after another (SciPy would copy the whole matrix to unify its indices)."""
-    found: Int32 = X.indices[ranges(X.indptr[rows], np.diff(X.indptr)[rows])]
-    return found
+    begins, ends = X.indptr[rows], X.indptr[rows + 1]
+    files = row_files(X)
+    if files is None:
+        found: Int32 = X.indices[ranges(begins, ends - begins)]
+        return found
+    file, at = int(files[0]), int(files[1])  # rows here and there: each would bring sixteen pages into memory
+    pieces = zip((at + 4 * begins).tolist(), (4 * (ends - begins)).tolist(), strict=True)
+    return np.frombuffer(b"".join(os.pread(file, length, begin) for begin, length in pieces), np.int32)
 
 
 class FeatureCurve:

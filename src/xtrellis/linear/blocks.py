@@ -8,7 +8,7 @@ several threads and joined again, and is the same to the last bit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ..index import LabelTree
 MAX_BLOCK = 256  # children; a child's place in its block is one byte
 GROUP = 32  # children; native/linear/train.cpp solves so many at once
 LARGE = 1 << 20  # rows × children from which a block is worth the second copy of its rows
+SPILLED = 1 << 20  # bytes of an array from which on it may lie in a file
 STORAGES: dict[str, int] = {"float32": 0, "float16": 1, "int8": 2}
 
 # A block in plain form: features ascending, where each one's entries begin (and one end), children, weights.
@@ -68,9 +69,23 @@ def join_block(parts: Sequence[PlainBlock]) -> PlainBlock:
     return kept, starts.astype(np.uint32), children, weights
 
 
-def scratch_bytes(rows: Any, nonzeros: Any, width: Any, children: float) -> Any:
+class Outside(NamedTuple):
+    """Bytes from which on arrays of a node lie in files (0: they do not): its rows, and what the solver knows of each
+    row, which is looked at here and there and slow in a file."""
+
+    rows: int = 0
+    known: int = 0
+
+
+INSIDE = Outside()
+
+
+def scratch_bytes(rows: float, nonzeros: float, width: float, children: float, *, outside: Outside = INSIDE) -> float:
     """Bytes that training one block takes while it runs, by its rows, their non-zeros, the features they may have and
     its children: a copy of the rows (8 a non-zero), and a lane of weights a feature and of dual variables a row for
-    each child of a group. The weights that are kept come on top."""
+    each child of a group. The weights that are kept come on top; what lies in files does not count."""
     lanes = 4 * next((lanes for lanes in (4, 8, 16) if children <= lanes), GROUP)
-    return 8 * nonzeros + (lanes + 40) * rows + (lanes + 24) * np.minimum(nonzeros, width)
+    copied = 8 * nonzeros if not outside.rows or 4 * nonzeros < outside.rows else 0
+    known = (lanes * rows, 12 * rows, *2 * (8 * rows,), *4 * (4 * rows,))
+    copied += sum(size for size in known if not outside.known or size < outside.known)
+    return copied + (lanes + 24) * min(nonzeros, width)

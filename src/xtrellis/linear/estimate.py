@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..arrays import Float64
+from ..arrays import Csr, Float64, Int64
 from ..core import size_text, thread_count
 from ..data import TrainingData
 from ..index import Index, Overlap
 from ..labels import SAMPLE_NONZEROS, FeatureCurve, LabelSpace, label_feature_count
 from ..model import MANIFEST_BYTES, Estimate
 from . import footprint
-from .blocks import MAX_BLOCK, key_bits, scratch_bytes
+from .blocks import MAX_BLOCK, SPILLED, Outside, key_bits, scratch_bytes
 from .segments import KEY_BITS, MAX_SEGMENT
 
 KEPT = 0.6  # weights a classifier keeps, as a share of the features of its positive rows
@@ -28,6 +28,7 @@ TOGETHER = 0.5  # alike labels share nodes: how much of the scatter of a random 
 PACKING = 1.5  # while arrays are joined, the largest of them is there twice
 ENTRY = {"float32": 5, "float16": 3, "int8": 2}  # bytes of a weight with its child
 SECONDS = 8e-9  # of one core for a feature of a row that visits a classifier; from 3e-9 to 15e-9 on real data
+CHUNK = 1 << 20  # rows that are looked at together
 FEATURE = 3.5  # bytes of a feature in a block, its share of a bucket included
 
 
@@ -46,7 +47,9 @@ class LinearEstimate(Estimate):
     largest_scratch_bytes: int  # the largest of them
     segment_bytes: int  # weights that are in memory even if finished ones go to disk
     weights_bytes: int  # weights while they wait and are packed
+    outside_routes_bytes: int  # instead of `routes_bytes`, if the rows of large nodes lie in files
     outside_bytes: int  # the least, if label vectors and the rows of large nodes go to disk as well
+    all_outside_bytes: int  # and if what the solver knows of each row goes there too
 
     @property
     def least_bytes(self) -> int:
@@ -84,7 +87,7 @@ def estimate(data: TrainingData, habits: Habits) -> LinearEstimate:
         copies = min(habits.overlap.copies, max(1, sum(level.nodes for level in levels if level.labels)))
         levels = [replace(level, labels=level.labels * copies) for level in levels]
     # Each place of a label is a classifier, and leads the label's rows to one more cluster.
-    labels_a_row, nonzeros_a_row = copies * np.diff(Y.indptr), X.nnz / max(1, n_rows)
+    labels_a_row, nonzeros_a_row = _LabelsARow.of(Y, copies), X.nnz / max(1, n_rows)
     curve = FeatureCurve(X)
     label_features = label_feature_count(X, Y)
     kept_share = KEPT * (0.1 / habits.prune) ** 0.7 if habits.prune else math.inf
@@ -95,7 +98,7 @@ def estimate(data: TrainingData, habits: Habits) -> LinearEstimate:
     widths: list[float] = []
     scratch: list[tuple[float, int]] = []  # bytes of a node's block, how many of that size
     most_entries, n_blocks = 0.0, 0
-    remaining = 0.0  # of the largest node, if its rows lie on disk
+    remaining = [0.0, 0.0]  # of the largest node, if its rows lie in files; if what is known of each row does too
     threads, entry = thread_count(habits.threads), ENTRY[habits.storage]
     slots_below = sum(level.labels for level in levels)
     n_slots = max(1, slots_below)  # places of labels: more than labels if some have copies
@@ -103,11 +106,11 @@ def estimate(data: TrainingData, habits: Habits) -> LinearEstimate:
     for level in levels:
         share = slots_below / n_slots  # of the labels, here or further down
         slots_below -= level.labels
-        here = _visits(labels_a_row * share, level.nodes, habits) if level is not levels[0] else float(n_rows)
+        here = _visits(labels_a_row.part(share), level.nodes, habits) if level is not levels[0] else float(n_rows)
         rows = here / level.nodes
         width = curve.distinct(rows * nonzeros_a_row)
         children = level.children / level.nodes
-        below = _visits(labels_a_row * (slots_below / n_slots), level.inner, None) / max(1, level.inner)
+        below = _visits(labels_a_row.part(slots_below / n_slots), level.inner, None) / max(1, level.inner)
         cap = min(width, habits.max_weights or math.inf)
         kept = min(cap, kept_share * curve.distinct(below * nonzeros_a_row)) * level.inner  # by clusters of labels
         kept += min(cap, kept_share * label_features / n_labels) * level.labels
@@ -118,7 +121,9 @@ def estimate(data: TrainingData, habits: Habits) -> LinearEstimate:
         tasks = level.nodes * blocks * footprint.parts_of_block(children, rows, threads)
         own = float(scratch_bytes(rows, rows * nonzeros_a_row, width, children))
         scratch.append((own + entries, tasks))
-        remaining = max(remaining, own + entries - 8 * rows * nonzeros_a_row)
+        for i, outside in enumerate((Outside(SPILLED), Outside(SPILLED, SPILLED))):
+            left = scratch_bytes(rows, rows * nonzeros_a_row, width, children, outside=outside)
+            remaining[i] = max(remaining[i], left + entries)
         most_entries = max(most_entries, entries)
         n_blocks += level.nodes * blocks
         weights += kept
@@ -145,8 +150,10 @@ def estimate(data: TrainingData, habits: Habits) -> LinearEstimate:
     placing = placing_outside = 0.0
     if habits.index.needs_vectors:
         placing = space.narrow_bytes + footprint.placing(data, habits.index, label_features, space, threads)
-        placing_outside = space.narrow_bytes + footprint.placing(data, habits.index, 0, space, threads)
+        outside_too = footprint.placing_outside(data, habits.index, label_features, space, threads)
+        placing_outside = min(placing, space.narrow_bytes + outside_too)
     routes = footprint.routing(levels, visits, n_slots)
+    routes_outside = min(routes, footprint.LOOKED_AT + 4 * n_slots)
     beams = [habits.negative_beam] if habits.negatives != "teacher" else []
     matching = 0.0
     if habits.overlap is not None and len(levels) > 1:
@@ -162,11 +169,12 @@ def estimate(data: TrainingData, habits: Habits) -> LinearEstimate:
         for level, size, width in zip(levels[:-1], level_bytes, widths, strict=False):
             led = footprint.descending(X, level, size, width, beam, threads)
             matching = max(matching, sum(level_bytes[:-1]) + led)
-        routes += 8 * n_rows * min(beam, max(level.nodes for level in levels))
+        held = 8 * n_rows * min(beam, max(level.nodes for level in levels))
+        routes, routes_outside = routes + held, routes_outside + held
     sampling = 30 * min(int(X.nnz), 2 * SAMPLE_NONZEROS)
     scratched, largest = _largest(scratch, threads), max(size for size, _ in scratch)
     a_segment = int(min(3 * a_segment, PACKING * one_model) + waiting)
-    outside = fixed + routes + max(remaining + a_segment, matching)
+    outsides = [fixed + routes_outside + max(left + a_segment, matching) for left in remaining]
     waiting_weights = (habits.n_trees - 1 + PACKING) * one_model + waiting
     before = (habits.n_trees - 1) * one_model
     training = fixed + routes + max(scratched + waiting_weights, matching + before)
@@ -191,24 +199,52 @@ def estimate(data: TrainingData, habits: Habits) -> LinearEstimate:
         largest_scratch_bytes=int(largest),
         segment_bytes=a_segment,
         weights_bytes=int(waiting_weights),
-        outside_bytes=data.n_bytes + int(max(sampling, placing_outside, outside)),
+        outside_routes_bytes=int(routes_outside),
+        outside_bytes=data.n_bytes + int(max(sampling, placing_outside, outsides[0])),
+        all_outside_bytes=data.n_bytes + int(max(sampling, placing_outside, outsides[1])),
     )
 
 
-def _visits(labels_a_row: Float64, n_nodes: int, habits: Habits | None) -> float:
+class _LabelsARow(NamedTuple):
+    """How many rows have how many labels: few different numbers, however many rows there are."""
+
+    labels: Float64
+    rows: Int64
+
+    @classmethod
+    def of(cls, Y: Csr, copies: int) -> _LabelsARow:
+        rows = np.zeros(0, np.int64)
+        for first in range(0, int(Y.shape[0]), CHUNK):
+            counts = np.bincount(np.diff(Y.indptr[first : first + CHUNK + 1]), minlength=len(rows))
+            counts[: len(rows)] += rows
+            rows = counts
+        labels = np.flatnonzero(rows)
+        return cls(copies * labels.astype(np.float64), rows[labels])
+
+    def part(self, share: float) -> _LabelsARow:
+        """Of each label so much."""
+        return self._replace(labels=self.labels * share)
+
+    def sum(self, of_row: Float64) -> float:
+        """Over all rows."""
+        return float((of_row * self.rows).sum())
+
+
+def _visits(labels_a_row: _LabelsARow, n_nodes: int, habits: Habits | None) -> float:
     """Rows × nodes of a level: between one node a row (all its labels together) and what chance would scatter.
 
     `labels_a_row` counts the labels that are below the level, which need not be whole: of a part they are expected.
     """
     if not n_nodes:
         return 0.0
-    labelled = float(np.minimum(labels_a_row, 1).sum())
-    scattered = float((n_nodes * -np.expm1(labels_a_row * np.log1p(-1 / n_nodes))).sum()) if n_nodes > 1 else labelled
+    labels, n_rows = labels_a_row.labels, int(labels_a_row.rows.sum())
+    labelled = labels_a_row.sum(np.minimum(labels, 1))
+    scattered = labels_a_row.sum(n_nodes * -np.expm1(labels * np.log1p(-1 / n_nodes))) if n_nodes > 1 else labelled
     teacher = labelled + TOGETHER * max(0.0, scattered - labelled)
     if habits is None or habits.negatives == "teacher":
         return teacher
-    matcher = float(len(labels_a_row) * min(habits.negative_beam, n_nodes))
-    return matcher if habits.negatives == "matcher" else min(teacher / 4 + matcher, len(labels_a_row) * n_nodes)
+    matcher = float(n_rows * min(habits.negative_beam, n_nodes))
+    return matcher if habits.negatives == "matcher" else min(teacher / 4 + matcher, n_rows * n_nodes)
 
 
 def _largest(sizes: list[tuple[float, int]], count: int) -> float:

@@ -10,9 +10,9 @@ from ..core import StoreError, key, n_bytes, progress
 from ..data import TrainingData
 from ..index import LabelTree, OverlapRound, build_tree
 from ..labels import LabelSpace, Narrow, narrowed
-from ..store import IN_MEMORY, Checkpoint, DiskScratch, Resident
+from ..store import IN_MEMORY, Checkpoint, DiskScratch, Resident, let_go, resident
 from .convergence import Convergence
-from .memory import Overflow, Plan, give_back, keep_little, outside, plan
+from .memory import Overflow, Plan, give_back, keep_little, plan, spilling
 from .overlap import overlapped, require_even
 from .packed import PackedTree, ranks_by_frequency
 from .segments import Segment
@@ -29,20 +29,13 @@ def fit_trees(
     model: LinearTree, data: TrainingData, checkpoint: Path | None
 ) -> tuple[tuple[PackedTree, ...], tuple[tuple[OverlapRound, ...], ...]]:
     """The trained trees of a model, and the rounds of overlapping of each; the model itself is not touched."""
-    how = Plan()
-    if model.memory_limit is not None:
-        keep_little()
-        how = plan(model._estimate(data), n_bytes(model.memory_limit))
-        progress.note(f"memory_limit: {how}")
-        give_back()
+    how, limited = Plan(), model.memory_limit is not None
     with ExitStack() as open_things:
+        if limited:
+            how = _plan(model, data, open_things)
         saved = None
         if checkpoint is not None:
             saved = open_things.enter_context(Checkpoint(checkpoint, model.made_from(data)))
-        limited = model.memory_limit is not None
-        if limited and (how.outside or data.on_disk):
-            open_things.enter_context(Resident(KEPT * n_bytes(model.memory_limit or 0)))
-            open_things.enter_context(outside(how.outside))
         disk = Overflow(open_things.enter_context(DiskScratch()), how.weights) if limited else IN_MEMORY
         narrow = narrowed(data.X)
         seeds = [key(model.seed, "tree", i) if i else model.seed for i in range(model.n_trees)]
@@ -59,7 +52,7 @@ def fit_trees(
                 return Trainer(
                     data.X, data.Y, tree, model.solver(), model.negative_rows(),
                     storage=model.storage, seed=seed, threads=model.threads, room=how.room,
-                    outside=how.outside, narrow=narrow,
+                    outside=how.outside, read_files=limited, narrow=narrow,
                     scratch=saved.scratch(f"tree{i}.{stage}", mapped=limited) if saved else disk,
                     convergence=convergence, row_weights=data.sample_weight,
                 )  # fmt: skip
@@ -82,12 +75,30 @@ def fit_trees(
     return tuple(packed), tuple(history)
 
 
+def _plan(model: LinearTree, data: TrainingData, open_things: ExitStack) -> Plan:
+    """How to keep the limit; from now on pages of files are let go before they go beyond it."""
+    keep_little()
+    limit = n_bytes(model.memory_limit or 0)
+    open_things.enter_context(Resident(KEPT * limit))
+    taken = 0
+    if data.on_disk:  # then what the process itself takes counts: with data in memory it is little beside it
+        let_go()
+        give_back()
+        taken = max(0, resident() - data.n_bytes)
+    how = plan(model._estimate(data), limit, taken)
+    progress.note(f"memory_limit: {how}")
+    give_back()
+    if how.outside.rows:
+        open_things.enter_context(spilling(how.outside))
+    return how
+
+
 def _build(
     model: LinearTree, data: TrainingData, narrow: Narrow, seeds: list[int], saved: Checkpoint | None, how: Plan
 ) -> list[LabelTree]:
     labels = LabelSpace(
         data, normalize_rows=model.normalize_label_rows, threads=model.threads, narrow=narrow,
-        on_disk=how.outside > 0,
+        on_disk=how.outside.rows > 0, read_files=model.memory_limit is not None,
     )  # fmt: skip
     trees = []
     missing = saved is None or any(saved.get(f"tree{i}") is None for i in range(len(seeds)))

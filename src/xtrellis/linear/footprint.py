@@ -21,6 +21,7 @@ from .segments import MAX_SEGMENT
 
 TABLED = 10  # native/search/reach.cpp: a table is made for so many (as a power of two) columns a row
 MOST_DENSE = 4 << 24  # bytes of a block that search lays out dense, at most (native/search/margins.hpp)
+LOOKED_AT = 16 << 20  # bytes of arrays that walks over files make, some rows at a time
 CANDIDATES = 64  # clusters of a label that overlapping looks at
 
 
@@ -57,6 +58,17 @@ def placing(data: TrainingData, index: Index, label_features: float, space: Spac
         making = max(making, 3 * 8 * entries)
     clustering = 8 * entries + index.clustering_bytes(data.n_labels, entries, width, threads)
     return 12 * pairs + 16 * data.n_labels + max(making, clustering + 4 * space.length * threads)
+
+
+def placing_outside(data: TrainingData, index: Index, label_features: float, space: Space, threads: int) -> float:
+    """The same with labels × rows and the vectors in files: what is left is as long as the labels or the features, and
+    the vectors of as many labels as there are threads."""
+    width = space.occurring
+    if data.label_features is not None:
+        width += int(data.label_features.shape[1])
+    making = 5 * space.length * threads + min(24 * width * threads, 13 * label_features)
+    clustering = index.clustering_bytes(data.n_labels, 0, width, threads) + 4 * space.length * threads
+    return 40 * data.n_labels + min(LOOKED_AT, 40 * int(data.Y.nnz)) + max(making, clustering)
 
 
 def routing(levels: Sequence[TreeLevel], visits: Sequence[float], n_slots: int) -> float:

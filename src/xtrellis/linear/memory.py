@@ -15,6 +15,7 @@ from .._native import linear as native
 from ..arrays import Array
 from ..core import ParameterError, StoreError, size_text
 from ..store import DiskScratch, Scratch, add_kernel
+from .blocks import INSIDE, SPILLED, Outside
 from .estimate import LinearEstimate
 
 
@@ -28,18 +29,23 @@ class Plan:
     room: float = math.inf
     spill: bool = False
     weights: float = math.inf
-    outside: int = 0  # bytes from which on label vectors and rows of a node lie in files; 0: they do not
+    outside: Outside = INSIDE  # if its rows are set, label vectors lie in files too
 
     def __str__(self) -> str:
         where = "; finished weights go to disk" if self.spill else ""
-        where += ", and so do label vectors and the rows of large nodes" if self.outside else ""
+        where += ", and so do label vectors and the rows of large nodes" if self.outside.rows else ""
+        where += ", with all that is known of each row, which is slow" if self.outside.known else ""
         return f"at most {size_text(self.room)} for the nodes under way{where}"
 
 
-def plan(expected: LinearEstimate, limit: int | None) -> Plan:
-    """The quickest way that fits; ParameterError if there is none."""
+def plan(expected: LinearEstimate, limit: int | None, taken: int = 0) -> Plan:
+    """The quickest way that fits beside what the process has `taken` already; ParameterError if there is none.
+
+    A training is not refused because of what was there before it.
+    """
     if limit is None:
         return Plan()
+    whole, limit = limit, max(0, limit - taken)
     fixed = expected.matrices_bytes + expected.fixed_bytes + expected.routes_bytes
     # What nodes take is known when they begin, but for the weights that they will keep.
     left = limit - fixed - (expected.entries_bytes if expected.scratch_bytes > expected.largest_scratch_bytes else 0)
@@ -49,15 +55,15 @@ def plan(expected: LinearEstimate, limit: int | None) -> Plan:
         return Plan(room=max(0, left - expected.weights_bytes), weights=expected.weights_bytes)
     if expected.least_bytes <= limit:
         return Plan(room=max(0, left - expected.segment_bytes), spill=True, weights=0)
-    if expected.outside_bytes <= limit:
-        room = max(0, limit - expected.matrices_bytes - expected.fixed_bytes - expected.routes_bytes)
-        return Plan(
-            room=max(0, room - expected.segment_bytes), spill=True, weights=0, outside=max(LARGE, limit // SHARE)
-        )
+    if expected.all_outside_bytes <= whole:
+        room = max(0, limit - expected.matrices_bytes - expected.fixed_bytes - expected.outside_routes_bytes)
+        large = max(SPILLED, limit // SHARE)
+        outside = Outside(large) if expected.outside_bytes <= limit else Outside(large, large)
+        return Plan(room=max(0, room - expected.segment_bytes), spill=True, weights=0, outside=outside)
     most, cure = _most(expected)
     raise ParameterError(
-        f"memory_limit is {size_text(limit)}, but this training needs about {size_text(expected.outside_bytes)} even "
-        f"with one node at a time and all on disk that can be there (data {size_text(expected.matrices_bytes)}, "
+        f"memory_limit is {size_text(whole)}, but this training needs about {size_text(expected.all_outside_bytes)} "
+        f"even with one node at a time and all on disk that can be there (data {size_text(expected.matrices_bytes)}, "
         f"{most}); raise the limit, or use {cure}"
     )
 
@@ -98,11 +104,11 @@ class Overflow(Scratch):
 
 
 @contextmanager
-def outside(threshold: int) -> Iterator[None]:
-    """Meanwhile kernels put arrays of so many bytes and more into files (0: none)."""
+def spilling(outside: Outside) -> Iterator[None]:
+    """Meanwhile kernels put such arrays into files."""
     for kernel in (native, native_cluster):
         add_kernel(kernel.drop_spilled)
-        kernel.spill_to(tempfile.gettempdir(), threshold)
+        kernel.spill_to(tempfile.gettempdir(), *outside)
     try:
         yield
     except RuntimeError as error:
@@ -111,13 +117,13 @@ def outside(threshold: int) -> Iterator[None]:
         raise StoreError(f"{error}; let TMPDIR name a folder with more room") from None
     finally:
         for kernel in (native, native_cluster):
-            kernel.spill_to("", 0)
+            kernel.spill_to("", 0, 0)
 
 
 # glibc's <malloc.h>: from what size on an array is the system's as soon as it is freed; how much of the rest may wait.
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 LARGE = 1 << 20
-SHARE = 32  # of the limit, which an array may take before it goes to a file: a node has several of them
+SHARE = 256  # of the limit, which an array may take before it goes to a file: a node has several of them
 
 
 def keep_little() -> None:

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._native import linear as native
-from ..arrays import Array, Float32, Int32, Int64, Rows, UInt8, take_rows, unit_values
+from ..arrays import Array, Float32, Int32, Int64, Rows, UInt8
 from ..core import Engine, key
-from ..data import RowSource, open_rows
+from ..data import FarRows, near_rows
 from .blocks import pack_block
 
 if TYPE_CHECKING:
@@ -35,13 +34,14 @@ Trained = tuple[list[Array], Int32, UInt8]  # a block, the epochs of its classif
 class Shared:
     """What every block of a tree needs."""
 
-    X: Rows | RowSource
+    X: FarRows
     columns: Int32 | None  # what the features of X were called before they were renumbered
     row_weights: Float32
     settings: SolverSettings
     storage: str
     bits: int
     seed: int
+    files: Int64 | None = None  # that rows are read from, if they shall not be looked at through mapped pages
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def solve(shared: Shared, routes: tuple[Int32, Int64, Int32], order: BlockOrder,
     if X is None and isinstance(shared.X, Rows):
         X = shared.X
     elif X is None:
-        X = rows_of(shared.X, rows)  # type: ignore[arg-type]
+        X = near_rows(shared.X, rows)
         weights = weights[rows] if len(weights) else weights
         rows = np.arange(len(rows), dtype=np.int32)
     features, starts, children, values, biases, epochs, converged = native.train(
@@ -72,7 +72,7 @@ def solve(shared: Shared, routes: tuple[Int32, Int64, Int32], order: BlockOrder,
         first=order.first, count=order.count, bias=settings.bias, loss=LOSSES[settings.loss],
         cost_positive=settings.cost_positive, cost_negative=settings.cost_negative,
         tolerance=settings.tolerance, epochs=settings.epochs, threshold=settings.prune,
-        max_weights=settings.max_weights, key=key(shared.seed, "node", order.node),
+        max_weights=settings.max_weights, key=key(shared.seed, "node", order.node), files=shared.files,
     )  # fmt: skip
     if shared.columns is not None:
         features = shared.columns[features]
@@ -81,18 +81,6 @@ def solve(shared: Shared, routes: tuple[Int32, Int64, Int32], order: BlockOrder,
     # Packed where it was trained: packing is spread like training, and the plain form goes at once.
     packed = pack_block((features, starts, children, values), shared.storage, shared.bits)
     return [*packed, biases], epochs, converged
-
-
-def rows_of(source: RowSource, rows: Int32) -> Rows:
-    """Some rows of a data folder, read by whoever needs them."""
-    X = take_rows(_opened(source), rows)
-    out = Rows(X.data, X.indices, X.indptr, X.shape)
-    return Rows(unit_values(out), X.indices, X.indptr, X.shape) if source.unit else out
-
-
-@lru_cache(maxsize=2)
-def _opened(source: RowSource) -> Any:
-    return open_rows(source)
 
 
 def solve_all(shared: Shared, routes: tuple[Int32, Int64, Int32], orders: Sequence[BlockOrder]) -> list[Trained]:

@@ -18,16 +18,18 @@ import numpy as np
 
 from ..arrays import Array, Csr, Float32, Int64, Rows, take_rows
 from ..core import current, each, progress, thread_count
+from ..data import far_rows
 from ..index import LabelTree
 from ..labels import Narrow
-from ..store import IN_MEMORY, Scratch
-from .blocks import MAX_BLOCK, cut_block, join_block, key_bits, pack_block, scratch_bytes
+from ..store import IN_MEMORY, Scratch, row_files
+from .blocks import INSIDE, MAX_BLOCK, Outside, cut_block, join_block, key_bits, pack_block, scratch_bytes
 from .convergence import Convergence
 from .memory import give_back
 from .remote import LOSSES, BlockOrder, Remote, Shared, Trained, solve
 from .routes import Beams, Routes
 from .segments import Segment, check_weights, cuts
 
+CHUNK = 1 << 19  # rows that are looked at together
 FREED = 32 << 20  # bytes that the allocator may keep of ended tasks
 
 __all__ = ["LOSSES", "Negatives", "SolverSettings", "Trainer"]
@@ -100,7 +102,8 @@ class Trainer:
         seed: int,
         threads: int | None = None,
         room: float = math.inf,
-        outside: int = 0,
+        outside: Outside = INSIDE,
+        read_files: bool = False,
         narrow: Narrow | None = None,
         scratch: Scratch = IN_MEMORY,
         convergence: Convergence | None = None,
@@ -111,9 +114,9 @@ class Trainer:
         self._narrow = narrow or Narrow(X, None)  # what classifiers are trained on; search looks at X itself
         self._row_weights = np.zeros(0, np.float32) if row_weights is None else row_weights
         self._bits = key_bits(int(X.shape[1]))
-        self._outside = outside  # bytes from which on a node's rows lie in files, if they may
+        self._outside = outside
+        self._files = row_files(self._narrow.X) if read_files else None  # of rows that are read, not mapped
         self.levels = cuts(tree)
-        self._row_lengths: Int64 = np.diff(X.indptr)
         self._finished: dict[int, Segment] = {}
         self._only_nodes = False
         self._freed = 0  # bytes that ended tasks had, since the last were given back
@@ -126,7 +129,7 @@ class Trainer:
         return Trainer(
             X, take_rows(self.Y, rows), self.tree, self.settings, self.negatives,
             storage=self.storage, seed=self.seed, threads=self.threads, room=self.room,
-            outside=self._outside, narrow=narrow,
+            outside=self._outside, read_files=self._files is not None, narrow=narrow,
             row_weights=self._row_weights[rows] if len(self._row_weights) else None,
             scratch=self.scratch, convergence=self.convergence,
         )  # fmt: skip
@@ -215,12 +218,10 @@ class Trainer:
         sizes = np.diff(self.tree.offsets[work.first : work.last + 1]).tolist()
         rows = np.diff(routes.node_offsets)
         if math.isfinite(self.room):
-            nonzeros = np.concatenate([[0], np.cumsum(self._row_lengths[routes.rows])])[routes.node_offsets]
             most = int(self._narrow.X.shape[1])
             needed = [
-                int(scratch_bytes(n_rows, entries, most, size))
-                - (8 * entries if self._outside and 4 * entries >= self._outside else 0)
-                for n_rows, entries, size in zip(rows.tolist(), np.diff(nonzeros).tolist(), sizes, strict=True)
+                int(scratch_bytes(n_rows, entries, most, size, outside=self._outside))
+                for n_rows, entries, size in zip(rows.tolist(), self._nonzeros(routes).tolist(), sizes, strict=True)
             ]
         else:
             needed = [0] * len(sizes)
@@ -239,6 +240,16 @@ class Trainer:
                 work.missing += 1
         work.blocks = [[] for _ in range(work.missing)]
         return tasks
+
+    def _nonzeros(self, routes: Routes) -> Int64:
+        """Of the rows of each node; some rows at a time, since there may be more of them than memory."""
+        offsets, indptr = routes.node_offsets, self.X.indptr
+        out = np.zeros(len(offsets) - 1, np.int64)
+        for first in range(0, len(routes.rows), CHUNK):
+            rows = routes.rows[first : first + CHUNK]
+            upto = np.concatenate([[0], np.cumsum(indptr[rows + 1] - indptr[rows])])
+            out += np.diff(upto[np.clip(offsets - first, 0, len(rows))])
+        return out
 
     def order(self, task: BlockTask) -> BlockOrder:
         """What a task is to do, in plain numbers."""
@@ -260,9 +271,11 @@ class Trainer:
     def _shared(self, *, far: bool) -> Shared:
         """What all blocks need; far away the rows may be read from where they lie."""
         X = self._narrow.X
-        source = getattr(X, "source", None) if far else None
-        rows = Rows(X.data, X.indices, X.indptr, (int(X.shape[0]), int(X.shape[1]))) if source is None else source
-        return Shared(rows, self._narrow.columns, self._row_weights, self.settings, self.storage, self._bits, self.seed)
+        rows = far_rows(X) if far else Rows(X.data, X.indices, X.indptr, (int(X.shape[0]), int(X.shape[1])))
+        files = None if far else self._files
+        return Shared(
+            rows, self._narrow.columns, self._row_weights, self.settings, self.storage, self._bits, self.seed, files
+        )
 
     def _joined(self, parts: list[list[Array]]) -> list[Array]:
         """A block from its parts."""

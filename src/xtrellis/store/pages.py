@@ -7,6 +7,7 @@ training that must not take more than so much lets all of them go whenever they 
 
 from __future__ import annotations
 
+import io
 import mmap
 import os
 import tempfile
@@ -19,13 +20,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, Csr, Int64, Rows
 from ..core import StoreError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 PAUSE = 0.004  # seconds between two looks: a processor maps some megabytes meanwhile
+_PAGE = mmap.PAGESIZE
 LEAST = 16 << 20  # bytes of pages that are worth letting go
 _mapped: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
 _kernels: list[Callable[[], object]] = []  # that have files of their own
@@ -37,9 +39,42 @@ def watched(mapped: mmap.mmap) -> mmap.mmap:
     return mapped
 
 
+class Mapped(mmap.mmap):
+    """A mapped file whose descriptor stays open, so that kernels can read it instead of looking at its pages."""
+
+    descriptor = -1
+
+    def __new__(cls, descriptor: int, n_bytes: int, access: int = mmap.ACCESS_DEFAULT) -> Self:
+        made = super().__new__(cls, descriptor, n_bytes, access=access)
+        made.descriptor = os.dup(descriptor)
+        return made
+
+    def __del__(self) -> None:
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+
+
 def map_file(descriptor: int, n_bytes: int) -> mmap.mmap:
     """A file's bytes, to be read only, watched."""
-    return watched(mmap.mmap(descriptor, n_bytes, access=mmap.ACCESS_READ))
+    return watched(Mapped(descriptor, n_bytes, access=mmap.ACCESS_READ))
+
+
+def _place(array: Array) -> tuple[int, int] | None:
+    """The descriptor of the file that an array lies in, and at which byte; None of one in memory."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    mapped = base.obj if isinstance(base, memoryview) else base
+    if not isinstance(mapped, Mapped) or mapped.descriptor < 0:
+        return None
+    return mapped.descriptor, array.ctypes.data - np.frombuffer(mapped, np.uint8).ctypes.data
+
+
+def row_files(matrix: Csr | Rows) -> Int64 | None:
+    """Where ids and values of a matrix lie, for kernels that read rows from files; None if not both lie in files."""
+    ids, values = _place(matrix.indices), _place(matrix.data)
+    return None if ids is None or values is None else np.array([*ids, *values], np.int64)
 
 
 def file_array(length: int, dtype: Any, folder: str | os.PathLike[str] | None = None) -> Array:
@@ -51,7 +86,7 @@ def file_array(length: int, dtype: Any, folder: str | os.PathLike[str] | None = 
     try:
         with tempfile.TemporaryFile(dir=place, prefix="xtrellis-") as file:
             reserve(file.fileno(), n_bytes)
-            return np.frombuffer(watched(mmap.mmap(file.fileno(), n_bytes)), dtype)
+            return np.frombuffer(watched(Mapped(file.fileno(), n_bytes)), dtype)
     except OSError as error:
         raise StoreError(no_room(place, error)) from error
 
@@ -89,6 +124,22 @@ def add_kernel(drop: Callable[[], object]) -> None:
         _kernels.append(drop)
 
 
+def _resident(told: io.RawIOBase) -> tuple[int, int]:
+    """Bytes of memory that the process has now: all, and those of files."""
+    told.seek(0)
+    _, resident, shared, *_ = (told.read() or b"").split()
+    return int(resident) * _PAGE, int(shared) * _PAGE
+
+
+def resident() -> int:
+    """Bytes of memory that the process has now; 0 if the system does not say."""
+    try:
+        with open("/proc/self/statm", "rb", buffering=0) as told:
+            return _resident(told)[0]
+    except OSError:
+        return 0
+
+
 class Resident:
     """While it is open, mapped pages are let go whenever the process takes more than `limit` bytes of memory."""
 
@@ -110,10 +161,10 @@ class Resident:
             self._thread.join()
 
     def _watch(self) -> None:
-        page = os.sysconf("SC_PAGE_SIZE")
+        kept = 0  # pages of files that nobody lets go, those of libraries above all
         with open("/proc/self/statm", "rb", buffering=0) as told:
             while not self._ended.wait(PAUSE):
-                told.seek(0)
-                _, resident, shared, *_ = told.read().split()
-                if int(resident) * page > self._limit and int(shared) * page > LEAST:
+                all_of_it, of_files = _resident(told)
+                if all_of_it > self._limit and of_files > kept + LEAST:
                     let_go()
+                    kept = _resident(told)[1]

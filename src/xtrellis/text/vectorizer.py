@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .._native import text as native
-from ..arrays import Array, Csr, Float32, Int32, Int64, StringTable, UInt8, as_texts, assemble, for_scipy
+from ..arrays import Array, Csr, Int32, Int64, StringTable, UInt8, as_texts, assemble, for_scipy
 from ..core import (
     Configured,
     InputError,
@@ -24,12 +25,13 @@ from ..core import (
     run,
     thread_count,
 )
-from ..store import Copyable, State
+from ..store import Copyable, State, let_go
 from .checks import char_lengths, char_range, rows_or_share, stop_list
 from .encoding import Block, blocks, encode, normal_bytes
 from .forms import STEMMERS, Forms
 from .places import Found, Places
 from .spans import Origins
+from .stacked import BlockRows, lie_in_files, stack, stack_in_files
 from .stop_words import stop_words as listed
 from .vocabulary import HASH, Vocabulary
 
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 
     from .._native.text import UInt64
 
-_Rows = tuple[Int64, Int32, Float32]
+GROUP = 4  # blocks for each thread, of texts that lie in files, that are read together
 
 
 class Vectorizer(Configured, Copyable):
@@ -98,26 +100,32 @@ class Vectorizer(Configured, Copyable):
 
     def fit_transform(self, texts: Iterable[str], y: Any = None) -> Csr:
         """`fit(texts).transform(texts)`, reading the texts once."""
-        counted = self._fit(as_texts(texts), keep_rows=True)
+        texts = as_texts(texts)
+        if lie_in_files(texts):  # what was counted would be as large as the rows
+            return self.fit(texts).transform(texts)
+        counted = self._fit(texts, keep_rows=True)
         vocabulary, settings = self._fitted(), self._settings(None)
 
-        def weigh(block: _Counted) -> _Rows:
+        def weigh(block: _Counted) -> BlockRows:
             return native.weigh(
                 block.offsets, block.counts, block.gram_features, block.piece_features, vocabulary.idf, settings
             )
 
-        return self._stack(run(weigh, counted, threads=self.threads))
+        return stack(run(weigh, counted, threads=self.threads), self.n_features)
 
     def transform(self, texts: Iterable[str]) -> Csr:
-        """One row of feature weights per text; n-grams not seen in `fit` are ignored."""
+        """One row of feature weights per text; n-grams not seen in `fit` are ignored. Of the texts of an opened data
+        folder the rows lie in files too."""
         vocabulary, reading = self._fitted(), self._reading()
         texts = as_texts(texts)
 
-        def read(block: Block) -> _Rows:
+        def read(block: Block) -> BlockRows:
             encoded = reading.known(*encode(texts[block.begin : block.end]))
             return vocabulary.native.transform(*encoded, reading.settings)
 
-        return self._stack(self._run(read, texts, "vectorising"))
+        if lie_in_files(texts):
+            return stack_in_files(self._groups(read, texts, "vectorising"), self.n_features)
+        return stack(self._run(read, texts, "vectorising"), self.n_features)
 
     def transform_one(self, text: str) -> Csr:
         """`transform([text])` without its overhead."""
@@ -250,9 +258,20 @@ class Vectorizer(Configured, Copyable):
 
     def _run(self, function: Any, texts: Sequence[str], title: str) -> list[Any]:
         """`function` on every block of texts, on all threads, with progress in characters."""
-        tasks = blocks(texts, thread_count(self.threads))
+        return [found for group in self._groups(function, texts, title) for found in group]
+
+    def _groups(self, function: Any, texts: Sequence[str], title: str) -> Iterator[list[Any]]:
+        """The same, some blocks at a time if the texts lie in files: so many of their pages are in memory."""
+        threads = thread_count(self.threads)
+        tasks = blocks(texts, threads)
+        step = GROUP * threads if lie_in_files(texts) else max(1, len(tasks))
         with progress.step(title, total=sum(block.size for block in tasks), unit="chars") as advance:
-            return run(function, tasks, threads=self.threads, done=lambda i: advance(tasks[i].size))
+            for first in range(0, len(tasks), step):
+                some = tasks[first : first + step]
+                sizes = [block.size for block in some]
+                yield run(function, some, threads=self.threads, done=partial(_advanced, advance, sizes))
+                if len(some) < len(tasks):
+                    let_go()
 
     def _fit(self, texts: Sequence[str], *, keep_rows: bool) -> list[_Counted]:
         reading = self._reading()
@@ -290,23 +309,6 @@ class Vectorizer(Configured, Copyable):
         features += [(features[0][0][grams], features[0][1][pieces]) for grams, pieces in renumberings]
         return [_Counted(offsets, counts, *features[number]) for number, offsets, counts in counted]
 
-    def _stack(self, blocks: list[_Rows]) -> Csr:
-        """Blocks of rows, one below the other; each is freed as soon as it is copied."""
-        n_features = self.n_features
-        if len(blocks) == 1:
-            offsets, ids, values = blocks[0]
-            return for_scipy(assemble(values, ids, offsets, (len(offsets) - 1, n_features)))
-        rows, nnz = sum(len(b[0]) - 1 for b in blocks), sum(len(b[1]) for b in blocks)
-        indptr, indices, data = np.zeros(rows + 1, np.int64), np.empty(nnz, np.int32), np.empty(nnz, np.float32)
-        row = at = 0
-        blocks.reverse()
-        while blocks:
-            offsets, ids, values = blocks.pop()
-            indptr[row : row + len(offsets)] = offsets + at
-            indices[at : at + len(ids)], data[at : at + len(ids)] = ids, values
-            row, at = row + len(offsets) - 1, at + len(ids)
-        return for_scipy(assemble(data, indices, indptr, (rows, n_features)))
-
 
 class _Reading(NamedTuple):
     """Settings, and the table in them of what words become, if they become something."""
@@ -335,6 +337,10 @@ class _Counted:
     def __init__(self, offsets: Int64, counts: UInt64, gram_features: Int32, piece_features: Int32) -> None:
         self.offsets, self.counts = offsets, counts
         self.gram_features, self.piece_features = gram_features, piece_features
+
+
+def _advanced(advance: progress.Advance, sizes: list[int], i: int) -> None:
+    advance(sizes[i])
 
 
 def _rows(limit: int | float, n: int) -> float:

@@ -108,18 +108,22 @@ def test_odd_data_has_an_estimate(shape, negatives):
 
 
 @pytest.mark.parametrize(("threads", "n_trees"), [(1, 1), (3, 2)])
-def test_every_plan_gives_the_same_model(world, threads, n_trees):
+def test_every_plan_gives_the_same_model(world, monkeypatch, threads, n_trees):
     X, Y = world
+    for module in ("estimate", "memory"):  # arrays of small data go to files too
+        monkeypatch.setattr(f"xtrellis.linear.{module}.SPILLED", 1 << 16)
     model = LinearTree(index=xt.BalancedTree(arity=4, max_leaf=20), threads=threads, n_trees=n_trees)
     expected = bytes_of(model.clone().fit(X, Y))
     sizes = model.estimate(X, Y)
     roomy, tight = int(sizes.peak_bytes * 1.2), int(sizes.least_bytes * 1.001)
     assert not plan(sizes, roomy).spill
     assert plan(sizes, tight).spill
-    assert sizes.outside_bytes < sizes.least_bytes
-    least = int(sizes.outside_bytes * 1.001)
-    assert plan(sizes, least).outside
-    for limit in (roomy, least, tight):
+    assert sizes.all_outside_bytes < sizes.outside_bytes < sizes.least_bytes
+    less, least = int(sizes.outside_bytes * 1.001), int(sizes.all_outside_bytes * 1.001)
+    assert plan(sizes, less).outside.rows
+    assert not plan(sizes, less).outside.known
+    assert plan(sizes, least).outside.known
+    for limit in (roomy, less, least, tight):
         model.set_params(memory_limit=limit)
         assert bytes_of(model.fit(X, Y)) == expected
     on_disk = [tree.arrays["bytes"] for tree in model.trees]

@@ -2,10 +2,14 @@
 
 from ..formats.io import READERS, WRITERS
 from .convert import convert, read_folder, write_folder
+from .far import FarRows, far_rows, near_rows
 from .layout import MANIFEST, is_folder
-from .opened import RowSource, StoredDataset, open, open_rows
+from .opened import RowSource, StoredDataset, open
 from .writer import Writer
 
 READERS["xt"], WRITERS["xt"] = read_folder, write_folder
 
-__all__ = ["MANIFEST", "RowSource", "StoredDataset", "Writer", "convert", "is_folder", "open", "open_rows"]
+__all__ = [
+    "MANIFEST", "FarRows", "RowSource", "StoredDataset", "Writer", "convert", "far_rows", "is_folder", "near_rows",
+    "open",
+]  # fmt: skip

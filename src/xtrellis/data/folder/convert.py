@@ -25,9 +25,10 @@ from ..formats.rows import Layout as RowLayout
 from ..formats.rows import join_pieces, parse_pieces
 from ..formats.xmc import header_of, read_filter, split_prefix
 from .layout import is_folder
-from .opened import CHUNK, open
+from .opened import open
 from .writer import BLOCK, Writer
 
+CHUNK = 1 << 14  # rows that are copied together
 TEXTS = ("jsonl", "csv", "tsv", "parquet", "annif-tsv", "annif-folder", "fasttext")
 
 
@@ -179,7 +180,7 @@ def read_folder(path: Path, options: Options) -> Dataset:
 
 
 def write_folder(dataset: Dataset, path: Path, options: Options) -> None:
-    """For `write`: rows a hundred thousand at a time."""
+    """For `write`: some rows at a time."""
     with Writer(path, name=dataset.name) as out:
         if dataset.excluded is not None:
             out.add(dataset)

@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._native import arrays as native
-from ...arrays import Array, Csr, Int64, StringTable, assemble, is_on_disk, known_good, ranges
+from ...arrays import Array, Csr, Int64, StringTable, assemble, is_on_disk, known_good, ranges, row_spans
 from ...core import DataError, as_path, clear_calls, flag, progress
 from ...store import file_array, let_go, map_file
 from ..dataset import Dataset, positions
 from .layout import DTYPES, Layout, read_layout
 
-CHUNK = 1 << 17  # rows that are looked at or copied together
 IN_MEMORY = 64 << 20  # bytes up to which rows that were chosen are kept in memory
 _CHUNK_BYTES = 8 << 20
+_TOGETHER = 1 << 20  # non-zeros that are looked at or copied before their pages are let go
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -175,24 +175,24 @@ def _verify(layout: Layout, arrays: dict[str, Array], place: Path) -> None:
 
 
 def _offsets(offsets: Int64, end: int, name: str, place: Path) -> Int64:
-    for first in range(0, len(offsets), CHUNK << 3):
-        some = offsets[first : first + (CHUNK << 3) + 1]
+    for first in range(0, len(offsets), _TOGETHER):
+        some = offsets[first : first + _TOGETHER + 1]
         if (some[1:] < some[:-1]).any():
             raise DataError("must rise from row to row; the file is damaged", path=place / f"{name}.offsets")
+        let_go()
     if offsets[0] != 0 or offsets[-1] != end:
         raise DataError(f"must rise from 0 to {end}; the file is damaged", path=place / f"{name}.offsets")
     return offsets
 
 
 def _matrix(arrays: dict[str, Array], name: str, rows: int, columns: int, place: Path) -> Csr:
-    """Offsets, ids and values as kernels may trust them: looked at a hundred thousand rows at a time."""
+    """Offsets, ids and values as kernels may trust them: looked at a million non-zeros at a time."""
     ids = arrays[f"{name}.ids"]
     offsets = _offsets(arrays[f"{name}.offsets"], len(ids), name, place)
     values = arrays.get(f"{name}.values")
     if values is None:
         values = _ones(len(ids))
-    for first in range(0, rows, CHUNK):
-        last = min(rows, first + CHUNK)
+    for first, last in row_spans(offsets, _TOGETHER):
         here = slice(int(offsets[first]), int(offsets[last]))
         shifted = offsets[first : last + 1] - offsets[first]
         if not native.plain(shifted, ids[here], values[here], columns, float(np.finfo(np.float32).max)):
@@ -201,8 +201,7 @@ def _matrix(arrays: dict[str, Array], name: str, rows: int, columns: int, place:
                 "not finite; the files are damaged",
                 path=place / f"{name}.ids",
             )
-        if ids[here].nbytes > _CHUNK_BYTES or first % (CHUNK << 4) == 0:
-            let_go()
+        let_go()
     return assemble(values, ids, offsets, (rows, columns))
 
 
@@ -253,10 +252,9 @@ def _gathered(content: Array, old: Int64, new: Int64, rows: Int64) -> Array:
     """Slices of an array one after another; in a file, if they are many."""
     n = int(new[-1])
     out = file_array(n, content.dtype) if n * content.itemsize > IN_MEMORY else np.empty(n, content.dtype)
-    for first in range(0, len(rows), CHUNK):
-        some = rows[first : first + CHUNK]
-        places = ranges(old[some], old[some + 1] - old[some])
-        out[new[first] : new[min(first + CHUNK, len(rows))]] = content[places]
+    for first, last in row_spans(new, _TOGETHER):
+        some = rows[first:last]
+        out[new[first] : new[last]] = content[ranges(old[some], old[some + 1] - old[some])]
         if is_on_disk(out):
             let_go()
     out.flags.writeable = False
