@@ -31,7 +31,10 @@ PAGES: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
             "Models with embeddings": ("Glas", "Elias", "EncoderOvA", "XTransformer"),
             "Encoders": ("BagEncoder", "TransformerEncoder"),
             "Models on top of models": ("Reranked", "Ranker", "Ensemble"),
-            "Models by name": ("preset", "presets", "choose_tradeoff", "tuning:TradeoffTrial"),
+            "Models by name": ("preset", "presets"),
+            "How much label frequencies count, by held-out rows": (
+                "choose_tradeoff", "tuning:TradeoffTrial", "choose_prior", "tuning:PriorTrial",
+            ),
             "Parameters chosen by held-out rows": ("tune", "halving:Tuned", "halving:Trial"),
             "Where training runs": ("engines",),
         },

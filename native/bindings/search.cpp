@@ -13,10 +13,11 @@ class Packed {
 public:
     Packed(In<Offset> offsets, In<Id> children, int copies, In<Offset> block_offsets, In<Offset> bucket_offsets,
            In<Offset> byte_offsets, In<std::uint32_t> buckets, In<std::uint8_t> bytes, In<float> scales,
-           In<float> biases, In<Id> label_ranks, int storage, int bits, int transform, Id most_copies)
+           In<float> biases, In<Id> label_ranks, In<float> label_offsets, int storage, int bits, int transform,
+           Id most_copies)
         : offsets_(offsets), children_(children), block_offsets_(block_offsets), bucket_offsets_(bucket_offsets),
           byte_offsets_(byte_offsets), buckets_(buckets), bytes_(bytes), scales_(scales), biases_(biases),
-          label_ranks_(label_ranks) {
+          label_ranks_(label_ranks), label_offsets_(label_offsets) {
         model_.tree = {static_cast<Offset>(offsets.size()) - 1, offsets.data(), children.data()};
         model_.weights = {block_offsets.data(),
                           bucket_offsets.data(),
@@ -31,6 +32,7 @@ public:
         model_.copies = static_cast<Copies>(copies);
         model_.most_copies = most_copies;
         model_.label_ranks = label_ranks.size() ? label_ranks.data() : nullptr;
+        model_.label_offsets = label_offsets.size() ? label_offsets.data() : nullptr;
     }
     const Model& model() const { return model_; }
 
@@ -41,7 +43,8 @@ private:
     In<std::uint32_t> buckets_;
     In<std::uint8_t> bytes_;
     In<float> scales_, biases_;
-    In<Id> label_ranks_;  // one per label, or none
+    In<Id> label_ranks_;       // one per label, or none
+    In<float> label_offsets_;  // the same
     Model model_;
 };
 
@@ -147,12 +150,13 @@ NB_MODULE(search, m) {
     using release = nb::call_guard<nb::gil_scoped_release>;
     nb::class_<Packed>(m, "Packed")
         .def(nb::init<In<Offset>, In<Id>, int, In<Offset>, In<Offset>, In<Offset>, In<std::uint32_t>, In<std::uint8_t>,
-                      In<float>, In<float>, In<Id>, int, int, int, Id>(),
+                      In<float>, In<float>, In<Id>, In<float>, int, int, int, Id>(),
              nb::kw_only(), nb::arg("offsets").noconvert(), nb::arg("children").noconvert(), nb::arg("copies"),
              nb::arg("block_offsets").noconvert(), nb::arg("bucket_offsets").noconvert(),
              nb::arg("byte_offsets").noconvert(), nb::arg("buckets").noconvert(), nb::arg("bytes").noconvert(),
              nb::arg("scales").noconvert(), nb::arg("biases").noconvert(), nb::arg("label_ranks").noconvert(),
-             nb::arg("storage"), nb::arg("bits"), nb::arg("transform"), nb::arg("most_copies"));
+             nb::arg("label_offsets").noconvert(), nb::arg("storage"), nb::arg("bits"), nb::arg("transform"),
+             nb::arg("most_copies"));
     m.def("batch", &batch, release(), nb::arg("packed"), nb::arg("x_offsets").noconvert(), nb::arg("x_ids").noconvert(),
           nb::arg("x_values").noconvert(), nb::arg("columns"), nb::arg("first"), nb::arg("last"), nb::arg("beam"),
           nb::arg("allowed").noconvert(), nb::arg("labels").noconvert(), nb::arg("scores").noconvert());

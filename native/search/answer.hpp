@@ -36,6 +36,7 @@ public:
         copies_ = m.copies;
         const bool mean = copies_ == Copies::mean;
         ranks_ = m.label_ranks;
+        offsets_ = m.label_offsets;
         heap_.reset(k_, ranks_);
         const auto c = static_cast<float>(m.most_copies);
         // The last term covers rounding: a place too many costs nothing.
@@ -52,6 +53,7 @@ public:
     float floor() const { return floor_; }
 
     void offer(Scored s) {
+        if (offsets_) s.score += offsets_[s.label];
         if (hopeless(s.score)) return;
         if (copies_ == Copies::none) heap_.offer(s);
         else heap_.offer_once(s);
@@ -103,6 +105,7 @@ private:
     Copies copies_ = Copies::none;
     std::size_t k_ = 0;
     const Id* ranks_ = nullptr;
+    const float* offsets_ = nullptr;
     TopKHeap heap_;  // labels by their best places; at the end, for means, by these
     std::vector<Scored> places_;
     std::size_t limit_ = 0;  // places at which to look which of them are still of use

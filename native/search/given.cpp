@@ -43,8 +43,9 @@ XTRELLIS_INLINE void score_given(const Model& m, const Places& places, const Spa
     thread_local std::vector<Scored> found;
     for (std::size_t i = 0; i < labels.size(); ++i) {
         found.clear();
+        const float offset = m.label_offsets ? m.label_offsets[labels[i]] : 0.0f;
         for (Offset c = places.label_offsets[labels[i]]; c < places.label_offsets[labels[i] + 1]; ++c) {
-            found.push_back({score_of(places.label_slots[c]), labels[i]});
+            found.push_back({score_of(places.label_slots[c]) + offset, labels[i]});
         }
         std::sort(found.begin(), found.end(), better);
         scores[i] = std::exp(m.copies == Copies::mean ? mean_of_places(found.data(), found.data() + found.size())

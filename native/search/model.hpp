@@ -72,6 +72,8 @@ struct Model {
     Copies copies = Copies::none;
     Id most_copies = 1;               // places of a label at most
     const Id* label_ranks = nullptr;  // orders labels of equal scores; null: by their ids
+    // Added to the logarithm of a label's score, 0 or less so that a node still bounds what is below it; null: nothing.
+    const float* label_offsets = nullptr;
 };
 
 }  // namespace xtrellis::search

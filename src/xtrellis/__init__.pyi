@@ -69,6 +69,7 @@ from .tagger import Tag as Tag
 from .tagger import Tagger as Tagger
 from .tagger import Tags as Tags
 from .text import Vectorizer as Vectorizer
+from .tuning import choose_prior as choose_prior
 from .tuning import choose_tradeoff as choose_tradeoff
 from .vocabulary import Label as Label
 from .vocabulary import Vocabulary as Vocabulary

@@ -6,7 +6,7 @@ class Packed:
     def __init__(
         self, *, offsets: Int64, children: Int32, copies: int, block_offsets: Int64, bucket_offsets: Array,
         byte_offsets: Array, buckets: Array, bytes: Array, scales: Array, biases: Array, label_ranks: Int32,
-        storage: int, bits: int, transform: int, most_copies: int,
+        label_offsets: Float32, storage: int, bits: int, transform: int, most_copies: int,
     ) -> None: ...
 
 def batch(

@@ -40,20 +40,21 @@ class Bench:
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = threads
-        self._last: Prepared | None = None
+        self._last: tuple[str, int] | None = None
+        self._data: Prepared | None = None
 
-    def data(self, name: str) -> Prepared:
+    def data(self, name: str, ngrams: int = 1) -> Prepared:
         """`pydocs`, one of the shared sets by name, or a folder with train and test parts; NAME@1000: so many rows."""
-        if self._last is None or self._last.name != name:
-            self._last = None  # two data sets at once may not fit
-            self._last = prepare(name, self.threads)
-        return self._last
+        if self._data is None or self._last != (name, ngrams):
+            self._data = None  # two data sets at once may not fit
+            self._data, self._last = prepare(name, self.threads, ngrams=ngrams), (name, ngrams)
+        return self._data
 
 
-def prepare(name: str, threads: int | None = None) -> Prepared:
-    """Read both parts and give texts their features, fitted on train."""
+def prepare(name: str, threads: int | None = None, *, ngrams: int = 1) -> Prepared:
+    """Read both parts and give texts their features (of up to `ngrams` words), fitted on train."""
     if (few := SOME.fullmatch(name)) and not Path(name).exists():
-        whole = prepare(few[1], threads)
+        whole = prepare(few[1], threads, ngrams=ngrams)
         return Prepared(name, *neighbourhood(whole.train, whole.test, int(few[2])))
     if name == "pydocs":
         train, test = datasets.load(name)
@@ -66,7 +67,7 @@ def prepare(name: str, threads: int | None = None) -> Prepared:
     if train.X is None:
         if train.texts is None or test.texts is None:
             raise InputError(f"{name}: both parts need texts or features")
-        vectorizer = Vectorizer(threads=threads).fit(train.texts)
+        vectorizer = Vectorizer(ngrams=ngrams, threads=threads).fit(train.texts)
         train, test = (_with_features(part, vectorizer) for part in (train, test))
     return Prepared(name, train, test)
 

@@ -21,9 +21,9 @@ from ..rank import Ensemble, Ranker, Reranked
 from ..store import Storable
 from .base import Experiment, Run
 from .data import Bench, Prepared
-from .elias_parts.index import index_facts, recall_at, recall_by_decile, tree_costs
+from .elias_parts.index import index_facts, recall_at, tree_costs
 from .elias_parts.page import METRICS, OTHERS, STEPS, page
-from .measure import quality
+from .measure import quality, recall_by_decile
 
 Made = Callable[..., Model]  # a preset by name, with parameters
 

@@ -10,20 +10,20 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import numpy as np
-
 from ..arrays import TopK
 from ..catalog import preset
 from ..labels import inverse_propensity, label_frequency, propensity_constants
+from ..linear import LinearTree
 from ..metrics import evaluate
 from ..neural import Glas
+from ..tuning import choose_prior
 from .base import Experiment, Run
 from .data import Bench, Prepared
 from .glas_parts.groups import NAME as GROUPS
 from .glas_parts.groups import made
-from .glas_parts.page import CROSS, CROSS_DIM, CROSS_EPOCHS, LABELS, METRICS, STARTS, TREE_PRIORS, TREES, page
+from .glas_parts.page import CHOSEN, CROSS, CROSS_DIM, CROSS_EPOCHS, LABELS, METRICS, STARTS, TREE_PRIORS, TREES, page
 from .glas_parts.structure import MOST_LABELS, asked, by_cosines, structure
-from .measure import quality
+from .measure import psp_by_decile, quality
 
 # Table 1: one of these changed at a time, all else as in the preset.
 FACTORS: dict[str, tuple[Any, ...]] = {
@@ -52,9 +52,9 @@ SMALL: dict[str, tuple[Any, ...]] = {
 }
 # The regulariser against others at every weight, from both starts; all else as in the preset.
 WEIGHTS = (1.0, 10.0, 100.0, 1000.0)
-TREE_CANDIDATES = 50
 MILD = {"gravity": 10.0, "laplacian": 10.0}  # both pull all vectors one way: at the preset's weight nothing is learned
 MOST_TRAIN = 3000  # training rows that the generalisation gap is measured on
+NGRAMS = "words in a feature"
 DROPOUT = "input_dropout, dropout_scale"  # crossed: what is left can make up for what was dropped
 
 
@@ -80,6 +80,8 @@ def plan(data: str, seed: int, small: bool) -> list[Run]:
     runs += [
         {**common, "model": "glas", "factor": DROPOUT, "value": [0.2, how]} for how in ("none", "share", "length")
     ][: 1 if small else None]
+    if not small:
+        runs += [{**common, "model": name, "factor": NGRAMS, "value": 2} for name in ("glas", TREES[0])]
     return runs + regularised
 
 
@@ -87,6 +89,8 @@ def changed(run: Run) -> dict[str, Any]:
     """The parameters that a run changes."""
     factor, value = run["factor"], run["value"]
     if run["model"] != "glas":
+        return {"prior": value} if factor == "prior" and value != CHOSEN else {}
+    if factor == NGRAMS:  # of the data, not of the model
         return {}
     if factor == CROSS:
         names = ("regularizer", "regularizer_weight", "init")
@@ -100,20 +104,23 @@ def changed(run: Run) -> dict[str, Any]:
 
 def measure(run: Run, bench: Bench) -> dict[str, Any]:
     """Train one model; quality on test and on some training rows, and how training went."""
-    data = made(run["seed"]) if run["data"] == GROUPS else bench.data(run["data"])
+    ngrams = run["value"] if run["factor"] == NGRAMS else 1
+    data = made(run["seed"]) if run["data"] == GROUPS else bench.data(run["data"], ngrams)
     if run["model"] == LABELS:
         return {name: round(value, 5) for name, value in asked(data.train.Y).items()}
     model = preset(run["model"], seed=run["seed"], threads=bench.threads)
     model.set_params(**changed(run))
+    measured: dict[str, Any] = {}
+    if run["value"] == CHOSEN and isinstance(model, LinearTree):
+        trials = choose_prior(model, data.train.X, data.train.Y, seed=run["seed"])
+        measured["prior"] = next(trial.prior for trial in trials if trial.chosen)
+        model.set_params(prior=measured["prior"])
     began = time.perf_counter()
     model.fit(data.train.X, data.train.Y)
     seconds = time.perf_counter() - began
-    measured: dict[str, Any] = {"seconds": round(seconds, 2)}
-    if run["model"] != "glas" and run["factor"] == "prior":
-        counts = label_frequency(data.train.Y)
-        top = with_prior(model.predict(data.test.X, k=TREE_CANDIDATES), counts, run["value"])
-    else:
-        top = model.predict(data.test.X, k=5)
+    measured["seconds"] = round(seconds, 2)
+    top = model.predict(data.test.X, k=5)
+    measured["PSP@1 by tenths"] = psp_by_decile(data, top)
     measured |= quality(data, top, METRICS)
     measured["PSP@1 of test counts"] = _psp_of_test_counts(data, top)
     seen = data.train.select(range(min(data.train.n_rows, data.test.n_rows, MOST_TRAIN)))
@@ -127,15 +134,6 @@ def measure(run: Run, bench: Bench) -> dict[str, Any]:
             measured["structure"] = {name: round(value, 6) for name, value in found.items()}
         measured["curves"] = [{k: round(v, 5) for k, v in point.items() if k != "seconds"} for point in model.curves]
     return measured
-
-
-def with_prior(top: TopK, counts: Any, prior: float) -> TopK:
-    """The five best by logarithm of the score − prior · ln(rows of the label)."""
-    logs = np.log(np.maximum(top.scores, 1e-30)) - prior * np.log(np.maximum(counts, 1))[np.maximum(top.labels, 0)]
-    logs = np.where(top.labels >= 0, logs, -np.inf).astype(np.float32)
-    order = np.argsort(-logs, axis=1, kind="stable")[:, :5]
-    labels, scores = (np.take_along_axis(array, order, axis=1) for array in (top.labels, logs))
-    return TopK(labels, scores, top.n_labels)
 
 
 def _psp_of_test_counts(data: Prepared, top: TopK) -> float:

@@ -172,7 +172,7 @@ class Explanation:
     shortlist: int | None = None  # of an index that asks only so many of the labels that the beam leads to
     more_paths: int = 0  # weaker ones that are left out of `paths`
     neighbors: tuple[Neighbor, ...] = ()  # where training rows vote (search="neighbors"); there are no paths then
-    label_weight: float = 1.0  # that the label's share of their votes is multiplied by
+    label_weight: float = 1.0  # that the score of paths, or the share of votes, is multiplied by: its frequency's
     verdict: Verdict | None = None  # how a blend made one probability of what its members say
     matches: tuple[NameMatch, ...] = ()  # where names are looked for (search="names"): the label's in the text
 
@@ -210,7 +210,7 @@ class Explanation:
         scores: dict[int, list[float]] = {}
         for path in self.paths:
             scores.setdefault(path.tree, []).append(path.score)
-        return sum(_merged(found, self.merge) for found in scores.values()) / self.n_trees
+        return self.label_weight * sum(_merged(found, self.merge) for found in scores.values()) / self.n_trees
 
     def pushes(self) -> dict[int, float]:
         """What each feature added to the margins of the deciding paths, summed along a path, averaged over paths.
@@ -255,6 +255,8 @@ class Explanation:
     def to_dict(self, label_names: Names | None = None, feature_names: Names | None = None) -> dict[str, Any]:
         """Plain data for JSON; with names, each id is followed by its name."""
         more: dict[str, Any] = {}
+        if self.label_weight != 1:
+            more["label_weight"] = self.label_weight
         if self.shortlist is not None:
             more |= {"shortlist": self.shortlist, "more_paths": self.more_paths}
         if self.search == "neighbors":

@@ -98,6 +98,8 @@ class View:
                 lines = self._packed(step, width - left - 2) if self.compact else self._bars(step)
                 for line in lines:
                     yield _indented(line, left + 2)
+        if it.label_weight != 1 and it.paths:
+            yield Text(f"{' ' * LEFT}× {it.label_weight:.3f} for how frequent the label is", style=QUIET)
         if it.neighbors:
             lines = neighbor_lines(
                 it.neighbors, width - LEFT, label=self.label, feature=self.feature, top=self.top, compact=self.compact

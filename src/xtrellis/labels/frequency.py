@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._native import labels as native
-from ..arrays import Csr, Float64, Int64, as_labels, transpose
+from ..arrays import Csr, Float32, Float64, Int64, as_labels, transpose
 from ..core import InputError, choice, integer, number
 
 # How a row shares its weight between its labels, as `code_frequency` has them.
@@ -18,6 +18,19 @@ def label_frequency(Y: Any) -> Int64:
     """The number of rows that carry each label; explicit zeros do not count."""
     Y = as_labels(Y)
     return np.bincount(Y.indices, minlength=int(Y.shape[1])).astype(np.int64)
+
+
+def prior_offsets(frequency: Int64, prior: float) -> Float32:
+    """−prior · ln(rows of a label), shifted to be 0 for the most favoured label and below it for all others.
+
+    Labels without rows come after all that have some.
+    """
+    out = -prior * np.log(np.maximum(frequency, 1))
+    seen = frequency > 0
+    if seen.any():
+        out -= out[seen].max()
+    out[~seen] = out.min(initial=0.0) - 1
+    return out.astype(np.float32)
 
 
 def code_frequency(

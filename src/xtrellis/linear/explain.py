@@ -62,6 +62,7 @@ def _explain(
         n_found=int(found.sum()),
         paths=tuple(paths),
         merge=trees[0].merge,
+        label_weight=float(np.exp(offset_of(trees[0], label))),
     )
 
 
@@ -109,6 +110,11 @@ def merged(tree: PackedTree, labels: NDArray[Any], logs: Float64) -> Float64:
     return best
 
 
+def offset_of(tree: PackedTree, label: int) -> float:
+    """What the label's frequency adds to the logarithm of its score."""
+    return float(tree.label_offsets[label]) if len(tree.label_offsets) else 0.0
+
+
 # ── the beam ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -145,7 +151,8 @@ class Walk:
             level = [(-cost, node) for cost, node in candidates[:beam]]
             kept |= {node for _, node in level}
         labels, totals = (np.concatenate(column) for column in zip(*places, strict=True))
-        return cls(ranks, frozenset(kept), merged(tree, labels, totals))
+        found = merged(tree, labels, totals)
+        return cls(ranks, frozenset(kept), found + tree.label_offsets if len(tree.label_offsets) else found)
 
 
 def _rank(scores: Float64, label: int, found: NDArray[np.bool_], tree: PackedTree) -> int:
@@ -176,7 +183,7 @@ def _path(number: int, tree: PackedTree, walk: Walk, row: Csr, slot: int, label_
         looked = parent in walk.kept
         if child < 0:
             node, below, kept = None, np.array([label]), looked
-            place = _place_of_label(walk.labels, label, so_far, tree)
+            place = _place_of_label(walk.labels, label, so_far + offset_of(tree, label), tree)
         else:
             node, below, kept = child, shape.labels_below(child), child in walk.kept
             place = walk.ranks.get(child, (0, 0))

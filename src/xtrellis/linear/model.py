@@ -7,11 +7,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+import numpy as np
+
 from ..arrays import Array, Csr, Int64, TopK, as_pairs
 from ..core import ParameterError, StoreError, choice, flag, integer, number, param, part, size
 from ..data import TrainingData
 from ..explain import Explanation
 from ..index import BalancedTree, Index, LabelTree, Overlap, OverlapRound
+from ..labels import prior_offsets
 from ..model import FeatureModel, check_k, check_label, check_label_ids
 from ..store import State, Storable
 from .blocks import STORAGES
@@ -19,7 +22,7 @@ from .estimate import LinearEstimate, estimate
 from .explain import explain
 from .fit import fit_trees
 from .overlap import read_round
-from .packed import TRANSFORMS, PackedTree
+from .packed import EVEN, TRANSFORMS, PackedTree
 from .routes import NEGATIVES
 from .search import SEARCHES, SearchSettings, count_nodes, score_given
 from .several import search
@@ -30,12 +33,15 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+COUNTS = "label_counts"  # the array of a stored model
+
+
 class LinearTree(FeatureModel):
     """One linear classifier for every child of every node; a label's score is the product along its path.
 
-    On a trained model `search`, `beam`, `slack`, `transform` and `threads` count at once. `storage` cannot be set
-    (`stored_as` gives a copy). All others say what the next `fit` does; until then the model cannot be saved, since it
-    would claim to be what it is not. Labels of equal scores are ordered by their logarithms, which search compares,
+    On a trained model `search`, `beam`, `slack`, `prior`, `transform` and `threads` count at once. `storage` cannot be
+    set (`stored_as` gives a copy). All others say what the next `fit` does; until then the model cannot be saved, since
+    it would claim to be what it is not. Labels of equal scores are ordered by their logarithms, which search compares,
     then by training frequency, then by id.
     """
 
@@ -89,6 +95,13 @@ class LinearTree(FeatureModel):
         default=0.0,
         role="search",
     )
+    prior: float = param(
+        number(at_least=-10, at_most=10),
+        "scores are divided by the number of a label's rows to this power: above 0 rare labels are answered more "
+        "often, below 0 frequent ones (choose_prior tries some)",
+        default=0.0,
+        role="search",
+    )
     memory_limit: int | str | None = param(
         size(or_none=True),
         "bytes that training may take, the data included; such as '4GB'",
@@ -98,6 +111,7 @@ class LinearTree(FeatureModel):
 
     _trees: tuple[PackedTree, ...] = ()
     _rounds: tuple[tuple[OverlapRound, ...], ...] = ()
+    _label_counts: Int64 | None = None  # None: of a model that was not trained here, or stored before they were kept
     _seen: tuple[Array, ...] = ()  # of a model that has learned on: how many rows each classifier was trained on
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -109,13 +123,26 @@ class LinearTree(FeatureModel):
                     f"stored_as({value!r}) for a copy with its weights kept so, or clone() and fit for a new training"
                 )
             self._trees = tuple(tree.scored_by(value) for tree in self._trees)
+        if name == "prior" and self._trees:
+            self._params[name].check(name, value)
+            self._trees = self._weighed(self._trees, self._label_counts, value)
         super().__setattr__(name, value)
+
+    @staticmethod
+    def _weighed(trees: Sequence[PackedTree], counts: Int64 | None, prior: float) -> tuple[PackedTree, ...]:
+        """Trees that score labels by this prior."""
+        if prior and counts is None:
+            raise ParameterError(
+                f"prior must be 0, got {prior}: this model does not hold how many rows its labels have; train it again"
+            )
+        offsets = EVEN if counts is None or not prior else prior_offsets(counts, prior)
+        return tuple(tree.weighed_by(offsets) if len(offsets) or len(tree.label_offsets) else tree for tree in trees)
 
     @classmethod
     def of_trees(cls, trees: Sequence[PackedTree], described: LinearTree) -> LinearTree:
         """A fitted model of trees that were made elsewhere, with the parameters of `described`."""
         model = described.clone()
-        model._trees = tuple(trees)
+        model._trees = cls._weighed(trees, None, described.prior)
         model._remember_params()
         return model
 
@@ -143,15 +170,20 @@ class LinearTree(FeatureModel):
 
     def _train(self, data: TrainingData, checkpoint: Path | None) -> None:
         trees, rounds = fit_trees(self, data, checkpoint)
-        vars(self).update(_trees=trees, _rounds=rounds, _seen=())  # at once: Ctrl-C must not leave a mixture
+        counts = data.label_counts
+        trees = self._weighed(trees, counts, self.prior)
+        learned = {"_trees": trees, "_rounds": rounds, "_seen": (), "_label_counts": counts}
+        vars(self).update(learned)  # at once: Ctrl-C must not leave a mixture
 
     def updated(self, data: TrainingData, fresh: Int64, again: Int64) -> Self:
         """See `Updates`: classifiers whose rows have changed by a quarter are trained again, the others stay."""
         learned = update_trees(self, self._prepared(data), fresh, again, self._seen)
         other = self.clone().set_params(**{name: getattr(self, name) for name in ("threads", "memory_limit")})
-        found = tuple(one.packed for one in learned)
+        counts = data.label_counts
+        found = self._weighed([one.packed for one in learned], counts, self.prior)
         seen = tuple(one.seen for one in learned)
-        vars(other).update(_trees=found, _rounds=self._rounds, _seen=seen, _trained_with=self._trained_with)
+        vars(other).update(_trees=found, _rounds=self._rounds, _seen=seen, _label_counts=counts)
+        vars(other).update(_trained_with=self._trained_with)
         return other
 
     def _estimate(self, data: TrainingData) -> LinearEstimate:
@@ -206,7 +238,7 @@ class LinearTree(FeatureModel):
         """A copy of the fitted model with its weights kept as `float32`, `float16` or `int8`."""
         other = self.clone().set_params(storage=storage)
         other._trees = tuple(tree.stored_as(storage) for tree in self.trees)
-        other._rounds = self._rounds
+        other._rounds, other._label_counts = self._rounds, self._label_counts
         other._trained_with = {**(self._trained_with or {}), "storage": storage}
         return other
 
@@ -233,6 +265,8 @@ class LinearTree(FeatureModel):
         if any(self._rounds):
             meta["overlap_rounds"] = [[asdict(told) for told in rounds] for rounds in self._rounds]
         arrays = {f"seen{i}": seen for i, seen in enumerate(self._seen)}
+        if self._label_counts is not None:
+            arrays[COUNTS] = self._label_counts
         return State(meta=meta, arrays=arrays, parts=parts)
 
     @classmethod
@@ -251,6 +285,14 @@ class LinearTree(FeatureModel):
         if not isinstance(rounds, list) or not all(isinstance(tree, list) for tree in rounds):
             raise StoreError("overlap_rounds must be a list for each tree")
         model._rounds = tuple(tuple(read_round(told) for told in tree) for tree in rounds)
-        model._trees = packed
-        model._seen = check_seen(state.arrays, [tree.tree.n_slots for tree in packed])
+        arrays = dict(state.arrays)
+        counts = arrays.pop(COUNTS, None)
+        if counts is not None and (counts.dtype != np.int64 or counts.shape != (packed[0].tree.n_labels,)):
+            raise StoreError(
+                f"{COUNTS} must be int64, one for each of {packed[0].tree.n_labels} labels; got {counts.dtype} "
+                f"{counts.shape}"
+            )
+        model._label_counts = counts
+        model._seen = check_seen(arrays, [tree.tree.n_slots for tree in packed])
+        model._trees = cls._weighed(packed, counts, model.prior)
         return model

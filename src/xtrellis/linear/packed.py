@@ -26,6 +26,7 @@ MERGES: dict[str, int] = {"max": 1, "mean": 2}  # what a label scores that searc
 # Places of a label that score less than this share of its best one do not count in a mean (native/search/answer.hpp).
 FAINT = 1 / 2
 BY_ID: Int32 = np.zeros(0, np.int32)  # no ranks: labels of equal scores are ordered by their ids
+EVEN: Float32 = np.zeros(0, np.float32)  # no offsets: frequent and rare labels score alike
 LAYOUT = 2  # of the bytes in a block (native/search/model.hpp); a model with another one would give wrong answers
 
 
@@ -49,8 +50,10 @@ class PackedTree(Storable):
         storage: str,
         merge: str = "max",
         label_ranks: Int32 = BY_ID,
+        label_offsets: Float32 = EVEN,
     ) -> None:
         self.tree, self.arrays, self.n_features, self.label_ranks = tree, arrays, n_features, label_ranks
+        self.label_offsets = label_offsets  # of the logarithms of labels' scores; not stored
         self.transform, self.storage, self.merge = transform, storage, merge
         self.bits = key_bits(n_features)
         self.blocks = block_offsets(tree)
@@ -65,6 +68,7 @@ class PackedTree(Storable):
             copies=MERGES[merge] if tree.has_copies else 0,
             most_copies=int(np.diff(tree.label_slots[0]).max()) if tree.has_copies else 1,
             label_ranks=label_ranks,
+            label_offsets=label_offsets,
             **{name: arrays[name] for name in DTYPES},
         )
 
@@ -132,13 +136,21 @@ class PackedTree(Storable):
         return PackedTree.pack(
             self.tree, blocks, biases, self.n_features,
             transform=self.transform, storage=storage, merge=self.merge, label_ranks=self.label_ranks,
-        )  # fmt: skip
+        ).weighed_by(self.label_offsets)  # fmt: skip
 
     def scored_by(self, transform: str) -> PackedTree:
         """The same tree and weights; margins become scores in another way."""
         return PackedTree(
             self.tree, self.arrays, self.n_features,
             transform=transform, storage=self.storage, merge=self.merge, label_ranks=self.label_ranks,
+            label_offsets=self.label_offsets,
+        )  # fmt: skip
+
+    def weighed_by(self, label_offsets: Float32) -> PackedTree:
+        """The same tree and weights; these (0 or less) are added to the logarithms of labels' scores."""
+        return PackedTree(
+            self.tree, self.arrays, self.n_features, transform=self.transform, storage=self.storage,
+            merge=self.merge, label_ranks=self.label_ranks, label_offsets=label_offsets,
         )  # fmt: skip
 
     @property

@@ -13,7 +13,7 @@ from ..arrays import Csr, Float32, Int32, Int64, join_parts
 from ..core import run, spans, thread_count
 from ..index import LabelTree
 from .blocks import STORAGES, block_offsets, key_bits
-from .packed import BY_ID, TRANSFORMS
+from .packed import BY_ID, EVEN, TRANSFORMS
 from .segments import Segment
 
 NEGATIVES = ("teacher", "matcher", "both")
@@ -83,7 +83,8 @@ class Beams:
         blocks = block_offsets(tree)[first : last + 1]
         packed = native_search.Packed(
             offsets=tree.offsets[first : last + 1] - slots.start, children=tree.children[slots],
-            block_offsets=blocks - blocks[0], copies=0, most_copies=1, label_ranks=BY_ID, **found.arrays,
+            block_offsets=blocks - blocks[0], copies=0, most_copies=1, label_ranks=BY_ID, label_offsets=EVEN,
+            **found.arrays,
             storage=STORAGES[storage], bits=key_bits(int(X.shape[1])), transform=TRANSFORMS[transform],
         )  # fmt: skip
         n = int(X.shape[0])

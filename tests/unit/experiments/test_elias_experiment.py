@@ -12,8 +12,9 @@ import xtrellis as xt
 from xtrellis.experiments import elias, experiment
 from xtrellis.experiments.base import run_all
 from xtrellis.experiments.data import Bench, prepare
-from xtrellis.experiments.elias_parts.index import BEAMS, deciles, tree_costs
+from xtrellis.experiments.elias_parts.index import BEAMS, tree_costs
 from xtrellis.experiments.elias_parts.page import STEPS, _heading
+from xtrellis.experiments.measure import deciles
 from xtrellis.neural.encoders.bag import BagEncoder
 
 

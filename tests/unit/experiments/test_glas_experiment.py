@@ -11,10 +11,12 @@ import xtrellis as xt
 from xtrellis.arrays import TopK, as_labels
 from xtrellis.experiments import experiment, glas
 from xtrellis.experiments.base import run_all
+from xtrellis.experiments.data import Prepared
 from xtrellis.experiments.glas_parts import groups as glas_groups
 from xtrellis.experiments.glas_parts import page as glas_page
 from xtrellis.experiments.glas_parts import structure as glas_structure
 from xtrellis.experiments.glas_parts.structure import by_cosines, structure
+from xtrellis.experiments.measure import deciles, psp_by_decile
 
 
 @pytest.fixture
@@ -42,14 +44,15 @@ def test_the_whole_of_it(folder: Path, tmp_path: Path, monkeypatch: pytest.Monke
     assert "correlation with similarity" in page
     assert "## What the regulariser asks for" in page
     assert "PSP@1 of test counts" in page
-    assert "| `xr-linear`, prior 0.1 |" in page
+    assert "| `xr-linear`, prior by held-out rows (" in page
+    assert "PSP@1 by tenths of the labels" in page
     assert " ± " in page
     assert list((tmp_path / "out").glob("glas-curves-*.svg"))
 
 
 def test_every_factor_is_varied_alone() -> None:
     runs = [run for run in glas.plan("x", 0, False) if run["model"] == "glas"]
-    varied = {run["factor"] for run in runs} - {None, glas_page.CROSS, glas.DROPOUT}
+    varied = {run["factor"] for run in runs} - {None, glas_page.CROSS, glas.DROPOUT, glas.NGRAMS}
     assert varied == set(glas.FACTORS)
     assert len({str(run) for run in runs}) == len(runs)
     for run in runs:
@@ -67,12 +70,20 @@ def test_regularisers_are_crossed_with_weights_and_starts() -> None:
     assert {c["regularizer_weight"] for c in crossed if c["regularizer"]} == set(glas.WEIGHTS)
 
 
-def test_a_prior_in_the_answers_of_a_tree() -> None:
-    top = TopK(np.array([[0, 1, 2], [2, 0, -1]], np.int32), np.array([[0.9, 0.8, 0.1], [0.5, 0.4, 0]], np.float32), 3)
-    counts = np.array([100, 10, 1])
-    assert glas.with_prior(top, counts, 0.0).labels.tolist() == top.labels.tolist()
-    assert glas.with_prior(top, counts, 0.2).labels.tolist() == [[1, 0, 2], [2, 0, -1]]
-    assert glas.with_prior(top, counts, -0.2).labels.tolist() == [[0, 1, 2], [0, 2, -1]]
+def test_psp_is_shared_out_among_tenths() -> None:
+    data = xt.synthetic(n_rows=400, n_labels=30, n_features=80, seed=0)
+    train, test = data.split(0.25, seed=0)
+    prepared = Prepared("made", train, test)
+    model = xt.LinearTree(threads=1).fit(train.X, train.Y)
+    top = model.predict(test.X, k=1)
+    shares = psp_by_decile(prepared, top)
+    whole = xt.evaluate(test.Y, top, ["PSP@1"], weights=prepared.weights())["PSP@1"]
+    assert len(shares) == 10
+    assert sum(shares) == pytest.approx(whole, abs=0.01)
+    rare = deciles(np.asarray(train.Y.sum(axis=0)).ravel()) == 9
+    none = TopK(np.where(rare[top.labels], -1, top.labels).astype(np.int32), top.scores, top.n_labels)
+    assert psp_by_decile(prepared, none)[:9] == shares[:9]
+    assert psp_by_decile(prepared, none)[9] == 0
 
 
 def test_differences_are_by_seed() -> None:

@@ -88,7 +88,7 @@ def test_copies_stand_on_their_own():
 def test_every_parameter_is_of_one_kind():
     roles = {name: declared.role for name, declared in LinearTree._params.items()}
     assert roles.keys() == LinearTree().get_params(deep=False).keys()
-    assert {name for name, role in roles.items() if role == "search"} == {"search", "beam", "slack"}
+    assert {name for name, role in roles.items() if role == "search"} == {"search", "beam", "slack", "prior"}
     assert {name for name, role in roles.items() if role == "fit+search"} == {"transform"}
     assert {name for name, role in roles.items() if role == "machine"} == {"threads", "memory_limit"}
     assert set(roles.values()) == {"fit", "search", "fit+search", "machine"}

@@ -12,7 +12,7 @@ from ...labels import label_frequency
 from ...linear import LinearTree
 from ...neural import Elias, clusters_a_label, n_clusters
 from ..data import Prepared
-from ..measure import quality
+from ..measure import deciles, quality
 
 LEAST = (0.01, 0.05, 0.1, 0.25, 0.5)
 TOP = (1, 2, 4)  # edges a cluster keeps, as multiples of the labels it would have
@@ -23,25 +23,6 @@ THRESHOLDS = (0.1, 0.25, 0.5, 0.75)  # the same, of figure 7a
 AT = (1, 5, 10, 20, 50, 100)  # answers, of figure 5
 SHOWN = ("P@1", "P@5", "R@100")
 PICTURED, POINTS = 3, 150  # labels of each kind whose rows are drawn, and rows of each at most
-
-
-def deciles(frequency: Any) -> Int64:
-    """Which tenth of the labels each belongs to, the most frequent first."""
-    order = np.lexsort((np.arange(len(frequency)), -np.asarray(frequency)))
-    out = np.empty(len(order), np.int64)
-    out[order] = np.arange(len(order)) * 10 // len(order)
-    return out
-
-
-def recall_by_decile(data: Prepared, top: TopK, *, at: int = 100) -> list[float]:
-    """Share of the test part's labels among the first answers, by tenths of the labels (figures 4 and 5)."""
-    tenth, Y = deciles(label_frequency(data.train.Y)), data.test.Y.tocsr()
-    found, total = np.zeros(10), np.zeros(10)
-    for row in range(Y.shape[0]):
-        own = Y.indices[Y.indptr[row] : Y.indptr[row + 1]]
-        np.add.at(total, tenth[own], 1)
-        np.add.at(found, tenth[own[np.isin(own, top.labels[row, :at])]], 1)
-    return [round(float(100 * f / t), 2) if t else 0.0 for f, t in zip(found, total, strict=True)]
 
 
 def index_facts(model: Elias, data: Prepared) -> dict[str, Any]:

@@ -16,13 +16,13 @@ from ...arrays import Array, Csr, Float32, Int32, TopK, as_pairs
 from ...core import StoreError, TrainingError, choice, flag, generator, integer, number, param, progress, text
 from ...data import TrainingData
 from ...explain import Explanation, one_step, rank_of, strongest
+from ...labels import prior_offsets
 from ...model import Estimate, FeatureModel, check_k, check_label
 from ...store import Stages, State, Storable
 from ..scoring import as_scores, exact, products
 from ..training import Curves, Loop, SteadyLoop, device_of, from_array, import_torch, to_array
 from .losses import LOSSES
 from .network import EmbeddingNetwork
-from .prior import offsets
 from .regularizers import REGULARIZERS
 from .search import LabelIndex
 from .similarity import SIMILARITIES
@@ -218,7 +218,7 @@ class Glas(FeatureModel):
         network.W[task.embedding.sums == 0] = 0
         network.V[task.frequency == 0] = 0
         if prior:
-            network = network.with_offsets(offsets(task.frequency, prior))
+            network = network.with_offsets(prior_offsets(task.frequency, prior))
         wants = self.search == "ann" or (self.search == "auto" and network.n_labels >= MANY_LABELS)
         index = LabelIndex.build(network.V, threads=self.threads) if wants else None
         vars(self).update(_network=network, _index=index, _curves=curves)  # at once, or Ctrl-C leaves a mixture

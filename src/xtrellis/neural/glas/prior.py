@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import Csr, Float32, Int32, Int64, row_numbers, take_rows
+from ...arrays import Csr, Int32, Int64, row_numbers, take_rows
 from ..scoring import exact
 from ..training import take
 from .network import EmbeddingNetwork
@@ -19,16 +19,6 @@ PRIORS = np.arange(-10, 11) / 100
 LEAST = 100  # held-out rows that are enough to choose by
 KEPT = 0.98  # of precision is kept when rare labels are favoured
 CANDIDATES = 100  # labels of each row, by cosine, among which a prior may choose
-
-
-def offsets(frequency: Int64, prior: float) -> Float32:
-    """What is added to the cosine of each label: 0 for the most favoured one; labels without rows come last."""
-    out = -prior * np.log(np.maximum(frequency, 1))
-    seen = frequency > 0
-    if seen.any():
-        out -= out[seen].max()
-    out[~seen] = out.min() - 1
-    return out.astype(np.float32)
 
 
 def choose(
