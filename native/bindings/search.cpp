@@ -1,6 +1,7 @@
 // xtrellis._native.search: packing weights, and finding labels in a packed model.
 #include "bindings/arrays.hpp"
 #include "search/pack.hpp"
+#include "search/pool.hpp"
 #include "search/reach.hpp"
 #include "search/searches.hpp"
 #include "search/unpack.hpp"
@@ -144,6 +145,24 @@ nb::tuple reach_level(const Packed& level, Id first_node, In<Offset> x_offsets, 
     return nb::make_tuple(to_numpy(std::move(b.offsets)), to_numpy(std::move(b.nodes)), to_numpy(std::move(b.scores)));
 }
 
+// `labels` and `scores` are (trees · rows) × width, tree after tree.
+nb::tuple pool_of(In2<Id> labels, In2<float> scores, Offset trees, Offset first, Offset last, Offset k) {
+    Pool p;
+    {
+        nb::gil_scoped_release release;
+        p = pool(labels.data(), scores.data(), trees, static_cast<Offset>(labels.shape(0)) / trees,
+                 static_cast<Offset>(labels.shape(1)), first, last, k);
+    }
+    return nb::make_tuple(to_numpy(std::move(p.offsets)), to_numpy(std::move(p.labels)), to_numpy(std::move(p.scores)),
+                          to_numpy(std::move(p.unseen)));
+}
+
+void best_pooled(In<Offset> offsets, In<Id> labels, In<float> scores, In<Id> ranks, Offset first, Offset last,
+                 Out2<Id> out_labels, Out2<float> out_scores) {
+    best_of_pool(offsets.data(), labels.data(), scores.data(), ranks.size() ? ranks.data() : nullptr, first, last,
+                 static_cast<Offset>(out_labels.shape(1)), out_labels.data(), out_scores.data());
+}
+
 }  // namespace
 
 NB_MODULE(search, m) {
@@ -175,6 +194,11 @@ NB_MODULE(search, m) {
     m.def("pack", &pack, nb::arg("features").noconvert(), nb::arg("starts").noconvert(),
           nb::arg("children").noconvert(), nb::arg("weights").noconvert(), nb::kw_only(), nb::arg("storage"),
           nb::arg("bits"), nb::arg("scale") = 0.0f);
+    m.def("pool", &pool_of, nb::arg("labels").noconvert(), nb::arg("scores").noconvert(), nb::arg("trees"),
+          nb::arg("first"), nb::arg("last"), nb::arg("k"));
+    m.def("best_pooled", &best_pooled, release(), nb::arg("offsets").noconvert(), nb::arg("labels").noconvert(),
+          nb::arg("scores").noconvert(), nb::arg("ranks").noconvert(), nb::arg("first"), nb::arg("last"),
+          nb::arg("out_labels").noconvert(), nb::arg("out_scores").noconvert());
     m.def("look_up", &look_up_block, nb::arg("packed"), nb::arg("block"), nb::arg("features").noconvert());
     m.def("unpack", &unpack, nb::arg("packed"), nb::arg("block"));
     m.def("reach", &reach_level, nb::arg("level"), nb::arg("first_node"), nb::arg("x_offsets").noconvert(),

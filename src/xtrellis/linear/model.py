@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from ..arrays import Array, Csr, Int64, TopK, as_pairs
+from ..arrays import Array, Csr, Int64, Rows, TopK, as_pairs
 from ..core import ParameterError, StoreError, choice, flag, integer, number, param, part, size
 from ..data import TrainingData
 from ..explain import Explanation
@@ -212,16 +212,22 @@ class LinearTree(FeatureModel):
         A label that sits in several clusters (`overlap`) scores by those that the beam holds: `score` looks at all.
         """
         trees, k = self.trees, check_k(k)
-        rows = self._rows(X, trees[0].n_features)
-        settings = SearchSettings(self.search, self.beam or 0, self.slack)
         wanted = None if labels is None else check_label_ids(labels, self.n_labels)
-        return search(trees, rows, k, settings, labels=wanted, threads=self.threads)
+        return search(trees, self.rows_of(X), k, self.search_settings, labels=wanted, threads=self.threads)
+
+    @property
+    def search_settings(self) -> SearchSettings:
+        """How trees are searched."""
+        return SearchSettings(self.search, self.beam or 0, self.slack)
+
+    def rows_of(self, X: Any) -> Rows:
+        """Rows to predict for, checked, as the trees see them."""
+        return self._rows(X, self.trees[0].n_features)
 
     def count_nodes(self, X: Any, k: int = 10) -> float:
         """How many nodes a single query looks into: the mean over rows. What its time grows with."""
         trees, k = self.trees, min(check_k(k), self.n_labels)
-        rows = self._rows(X, trees[0].n_features)
-        return count_nodes(trees, rows, k, SearchSettings(self.search, self.beam or 0, self.slack))
+        return count_nodes(trees, self.rows_of(X), k, self.search_settings)
 
     def score(self, X: Any, labels: Any, *, texts: Sequence[str] | None = None) -> Csr:
         """Scores of given labels: `labels` is n×L, its stored entries say which labels of each row to score.
@@ -230,7 +236,7 @@ class LinearTree(FeatureModel):
         label (`overlap`): then it answers with what it found. `explain` tells both, as `score` (what `predict` answers)
         and `open_score` (this one), and with `beam=None` they are all the same.
         """
-        rows = self._rows(X, self.trees[0].n_features)
+        rows = self.rows_of(X)
         wanted = as_pairs(labels, n_rows=rows.shape[0], n_labels=self.n_labels)
         return score_given(self.trees, rows, wanted, threads=self.threads)
 

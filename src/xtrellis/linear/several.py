@@ -10,36 +10,48 @@ is exact (best-first without beam and slack), the mean's is too, but for the ord
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..arrays import Csr, Float32, Int64, Rows, TopK, take_rows
+from .._native import search as native
+from ..arrays import Csr, Float32, Int32, Int64, Rows, TopK, join_parts, take_rows
+from ..core import by_rows
 from ..model import LabelSet
 from .packed import PackedTree
 from .search import SearchSettings, score_tree, search_tree
 
-SPARE = 3  # times k labels are asked of each tree at first
+SPARE = 2  # times k labels are asked of each tree at first
 DEEPER = 4  # times as many for rows that these do not decide
 MOST_ANSWERS = 1 << 24  # that are held at once, in all trees
+CHUNK = 1024  # rows whose answers a thread pools at once
 
 
 def search(
     trees: Sequence[PackedTree],
     X: Rows,
     k: int,
-    settings: SearchSettings,
+    settings: SearchSettings | Sequence[SearchSettings],
     *,
     labels: Int64 | LabelSet | None = None,
     threads: int | None = None,
+    most: int | None = None,
+    ranks: Int32 | None = None,
+    precise: bool = False,
 ) -> TopK:
-    """The k best labels of each row; of several trees, by the mean of the scores."""
+    """The k best labels of each row; of several trees, by the mean of the scores.
+
+    `settings` are of all trees, or one for each. A tree gives at most `most` labels of a row, if that is said. `ranks`
+    order equals, those of the first tree if they are not given. `precise`: scores are added in double precision.
+    """
     n_labels = trees[0].tree.n_labels
-    most = n_labels if labels is None else len(labels)
-    k = min(k, most)
+    all_labels = n_labels if labels is None else len(labels)
+    k = min(k, all_labels)
+    how = [settings] * len(trees) if isinstance(settings, SearchSettings) else list(settings)
     if len(trees) == 1:
-        return search_tree(trees[0], X, k, settings, labels=labels, threads=threads)
-    n = X.shape[0]
+        return search_tree(trees[0], X, k, how[0], labels=labels, threads=threads)
+    most = all_labels if most is None else min(max(most, k), all_labels)
+    n, ties = X.shape[0], trees[0].label_ranks if ranks is None else ranks
     out, scores = np.full((n, k), -1, np.int32), np.zeros((n, k), np.float32)
     wide, left = min(k * SPARE, most), np.arange(n)
     while len(left):
@@ -48,8 +60,11 @@ def search(
         for begin in range(0, len(left), chunk):
             rows = left[begin : begin + chunk]
             here: Rows | Csr = X if len(rows) == n else take_rows(X, rows)
-            found = [search_tree(tree, here, wide, settings, labels=labels, threads=threads) for tree in trees]
-            top, unseen = _best(trees, here, found, k, threads)
+            found = [
+                search_tree(tree, here, wide, way, labels=labels, threads=threads)
+                for tree, way in zip(trees, how, strict=True)
+            ]
+            top, unseen = _best(trees, here, found, k, ties, threads, np.float64 if precise else np.float32)
             out[rows], scores[rows] = top.labels, top.scores
             if wide < most:
                 undecided.append(rows[top.scores[:, -1] < unseen])
@@ -59,62 +74,40 @@ def search(
 
 
 def _best(
-    trees: Sequence[PackedTree], X: Rows | Csr, found: Sequence[TopK], k: int, threads: int | None
-) -> tuple[TopK, Float32]:
+    trees: Sequence[PackedTree], X: Rows | Csr, found: Sequence[TopK], k: int, ranks: Int32, threads: int | None,
+    sums: type[np.floating[Any]],
+) -> tuple[TopK, Float32]:  # fmt: skip
     """The k best by the mean of what the trees found, and for each row what a label that no tree gave can reach."""
     n, n_labels = X.shape[0], found[0].n_labels
-    # What a tree did not give scores no more than its last answer (what a beam missed: as a rule). A list that is not
-    # full holds all there is.
-    floors = [np.where(top.labels >= 0, top.scores, np.float32(np.inf)).min(axis=1) for top in found]
-    full = [top.labels[:, -1] >= 0 for top in found]
-    unseen = np.sum([np.where(all_, last, 0) for all_, last in zip(full, floors, strict=True)], axis=0).astype(
-        np.float32
-    )
-    given = [_flat(top) for top in found]  # (row × n_labels + label, score), ascending
-    pairs = np.unique(np.concatenate([keys for keys, _ in given]))
-    of_row = pairs // n_labels
-    table = np.full((len(trees), len(pairs)), np.nan, np.float32)
-    for line, (keys, values) in zip(table, given, strict=True):
-        line[np.searchsorted(pairs, keys)] = values
-    missing = np.isnan(table)
-    at_least = np.where(missing, np.float32(0), table).sum(axis=0)
-    at_most = np.where(missing, np.stack(floors)[:, of_row], table).sum(axis=0)
-    bar = _top(of_row, pairs % n_labels, at_least, n, k, trees[0]).scores[:, -1]
-    hopeful = at_most >= bar[of_row]
-    table, missing, pairs, of_row = table[:, hopeful], missing[:, hopeful], pairs[hopeful], of_row[hopeful]
-    for tree, line, gone in zip(trees, table, missing, strict=True):
-        if gone.any():
-            asked = np.searchsorted(of_row[gone], np.arange(n + 1)).astype(np.int64)
-            ids = (pairs[gone] % n_labels).astype(np.int32)
-            wanted = Rows(line[gone], ids, asked, (n, n_labels))
+    offsets, labels, table, unseen = _pooled(found, k, threads)
+    mean = np.zeros(len(labels), sums)
+    for tree, line in zip(trees, table.T, strict=True):
+        gone = np.isnan(line)
+        asked = np.concatenate([[0], np.cumsum(gone, dtype=np.int64)])[offsets]
+        if asked[-1]:
+            wanted = Rows(line[gone], labels[gone], asked, (n, n_labels))
             line[gone] = score_tree(tree, X, wanted, threads)
-    mean = _sum(table) / np.float32(len(trees))
-    return _top(of_row, pairs % n_labels, mean, n, k, trees[0]), unseen / np.float32(len(trees))
+        mean += line  # one tree after another, as `score_given` adds
+    mean /= sums(len(trees))
+    values = mean.astype(np.float32, copy=False)
+    out, scores = np.empty((n, k), np.int32), np.empty((n, k), np.float32)
+
+    def part(first: int, last: int) -> None:
+        native.best_pooled(offsets, labels, values, ranks, first, last, out, scores)
+
+    by_rows(part, n, chunk=CHUNK, threads=threads)
+    return TopK(out, scores, n_labels), unseen / np.float32(len(trees))
 
 
-def _top(rows: Int64, labels: Int64, values: Float32, n: int, k: int, tree: PackedTree) -> TopK:
-    """The k best of each row, as `TopK.from_csr`, but without the cost of a matrix: it counts for a single row."""
-    ties = tree.label_ranks[labels] if len(tree.label_ranks) else labels
-    order = np.lexsort((ties, -values, rows))
-    counts = np.bincount(rows, minlength=n)
-    rank = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-    kept = rank < k
-    at = rows[kept], rank[kept]  # rows ascend, so their places are those of the sorted ones
-    out, scores = np.full((n, k), -1, np.int32), np.zeros((n, k), np.float32)
-    out[at], scores[at] = labels[order[kept]], values[order[kept]]
-    return TopK(out, scores, tree.tree.n_labels)
+def _pooled(found: Sequence[TopK], k: int, threads: int | None) -> tuple[Int64, Int32, Float32, Float32]:
+    """Of each row (offsets) the labels that can be among the best, each once; their scores in all trees (NaN where a
+    tree did not give them); and what a label that no tree gave can reach at most, in sum."""
+    labels, scores = np.concatenate([top.labels for top in found]), np.concatenate([top.scores for top in found])
+    parts: dict[int, tuple[Int64, Int32, Float32, Float32]] = {}
 
+    def part(first: int, last: int) -> None:
+        parts[first] = native.pool(labels, scores, len(found), first, last, k)
 
-def _sum(table: Float32) -> Float32:
-    """Line by line: the same order of additions for any number of columns, as `score_given` adds."""
-    total: Float32 = table[0].copy()
-    for line in table[1:]:
-        total += line
-    return total
-
-
-def _flat(top: TopK) -> tuple[Int64, Float32]:
-    kept: NDArray[np.bool_] = top.labels >= 0
-    keys = (np.arange(len(top))[:, None] * top.n_labels + top.labels)[kept]
-    order = np.argsort(keys)
-    return keys[order], top.scores[kept][order]
+    by_rows(part, len(found[0]), chunk=CHUNK, threads=threads)
+    offsets, ids, table, unseen = join_parts([parts[first] for first in sorted(parts)])
+    return offsets, ids, table.reshape(-1, len(found)), unseen
