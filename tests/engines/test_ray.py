@@ -278,7 +278,13 @@ def test_ray_data_takes_the_class(cluster, tmp_path):
             xt.engines.PredictBatches, fn_constructor_args=(str(tmp_path / "model"), 2), concurrency=1, batch_size=16
         )
         found = sorted(made.take_all(), key=lambda row: row["n"])
+        rows.write_parquet(str(tmp_path / "rows"))
+        ray.data.read_parquet(str(tmp_path / "rows")).map_batches(
+            xt.engines.PredictBatches, fn_constructor_args=(str(tmp_path / "model"), 2), concurrency=1
+        ).write_parquet(str(tmp_path / "answers"))
+        again = sorted(ray.data.read_parquet(str(tmp_path / "answers")).take_all(), key=lambda row: row["n"])
     assert [list(row["labels"]) for row in found] == expected
+    assert [list(row["labels"]) for row in again] == expected
 
 
 def test_a_node_that_is_removed(cluster, data, expected, tmp_path):
