@@ -27,14 +27,14 @@ from xtrellis.index.shape import balanced_levels
 from xtrellis.labels import LabelSpace
 from xtrellis.linear.blocks import GROUP
 from xtrellis.linear.packed import PackedTree
-from xtrellis.linear.routes import Routes
+from xtrellis.linear.routes import Routes, Visitors
 from xtrellis.linear.segments import MAX_SEGMENT
-from xtrellis.linear.train import Trainer
+from xtrellis.linear.train import MANY, Trainer
 
 STAGES = {  # seconds of a stage = Σ constant × count
     "vectors": ("products",),
     "clusters": ("entries_by_level",),
-    "routes": ("pairs_by_segment", "visits"),
+    "routes": ("pairs_by_level", "labels_by_segment", "visits"),
     "blocks": ("work", "growing_work", "visited_entries", "model_bytes"),
     "join": ("model_bytes",),
 }
@@ -61,7 +61,7 @@ def measure(args: argparse.Namespace) -> None:
         rows.X, rows.Y, tree, model.solver(), model.negative_rows(), storage=model.storage, seed=0, threads=1
     )
     spans = [span for level in trainer.levels for span in level]
-    routes = timed("routes", lambda: [Routes.of_nodes(rows.Y, tree, *span) for span in spans])
+    routes = timed("routes", lambda: route_all(trainer))
     segments = timed("blocks", trainer.train)
     spent["blocks"] = round(spent["blocks"] - spent["routes"], 4)
     joining = {"transform": model.transform, "storage": model.storage, "label_ranks": np.empty(0, np.int32)}
@@ -84,13 +84,27 @@ def measure(args: argparse.Namespace) -> None:
     print(json.dumps({**shape, "seconds": spent}))
 
 
+def route_all(trainer: Trainer) -> list[Routes]:
+    """As a training does it."""
+    out, visitors = [], None
+    for level in trainer.levels:
+        if len(level) >= MANY:
+            visitors = visitors or Visitors(trainer.Y, trainer.tree)
+            visitors.begin_level(level[0][0], level[-1][1])
+            out += [visitors.routes(*span) for span in level]
+        else:
+            out += [Routes.of_nodes(trainer.Y, trainer.tree, *span) for span in level]
+    return out
+
+
 def counts(line: dict[str, Any]) -> dict[str, float]:
     """What the stages grow with."""
     bits = max(1.0, np.ceil(np.log2(line["labels"] / BalancedTree().max_leaf)))
     return {
         "products": line["pairs"] * line["nonzeros"],
         "entries_by_level": line["entries"] * bits,
-        "pairs_by_segment": line["pairs"] * line["segments"],
+        "pairs_by_level": line["pairs"] * line["levels"],
+        "labels_by_segment": line["labels"] * line["segments"],
         "visits": line["visits"],
         "work": line["work"],  # rows × non-zeros × groups of 32 classifiers
         "growing_work": line["growing_work"],  # the same × (rows of the node)^¼: more rows take more epochs
