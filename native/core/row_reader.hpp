@@ -46,17 +46,18 @@ public:
     }
 
 private:
-    // A piece of an array in a file. Whoever goes on near the last piece gets a larger one.
+    // A piece of an array in a file. Whoever goes on close behind the last piece gets a larger one.
     template <class T>
     struct Window {
-        static constexpr Offset ahead = 1 << 13;
+        static constexpr Offset ahead = 1 << 13;  // entries
+        static constexpr Offset skipped = 4;      // rows at most, or what they would be read for is not worth it
         std::vector<T> piece;
         Offset first = 0, last = 0;
 
         std::span<const T> at(int file, Offset base, Offset begin, Offset end) {
             if (begin < first || end > last) {
                 Offset length = end - begin;
-                if (begin >= last && begin - last < ahead && length < ahead) length = ahead;
+                if (begin >= last && begin - last < skipped * length && length < ahead) length = ahead;
                 load(file, base, begin, length);
             }
             return {piece.data() + (begin - first), static_cast<std::size_t>(end - begin)};

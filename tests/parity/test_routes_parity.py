@@ -14,7 +14,7 @@ from xtrellis.index.flat import FlatTree
 from xtrellis.index.tree import LabelTree
 from xtrellis.labels.space import LabelSpace
 from xtrellis.linear.model import LinearTree
-from xtrellis.linear.routes import Beams, Routes
+from xtrellis.linear.routes import Beams, Routes, Visitors
 from xtrellis.linear.segments import OFFSETS, Segment, cuts
 
 
@@ -51,9 +51,13 @@ def same_routes(routes, first, last, expected):
 def test_rows_go_to_the_nodes_above_their_labels(tree, largest):
     _, Y = problem(n_labels=6, labels_a_row=1)
     expected = twin.route(Y, tree)
+    visitors = Visitors(Y, tree)
     for level in cuts(tree, largest):
+        visitors.begin_level(level[0][0], level[-1][1])
         for first, last in level:
             same_routes(Routes.of_nodes(Y, tree, first, last), first, last, expected)
+            if first:  # all rows visit the root
+                same_routes(visitors.routes(first, last), first, last, expected)
 
 
 @pytest.mark.parametrize("scheme", ["matcher", "both"])

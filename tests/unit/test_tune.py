@@ -38,3 +38,16 @@ def test_what_is_fixed_stays_and_what_cannot_be_tried_is_refused():
         xt.tune(xt.Neighbors(), data, trials=1)
     with pytest.raises(xt.InputError, match="too few"):
         xt.tune(xt.LinearTree(), data.select(slice(0, 5)), trials=1)
+
+
+def test_the_picture_shows_every_parameter(tmp_path):
+    pytest.importorskip("matplotlib")
+    data = xt.synthetic(n_rows=300, n_labels=20, n_features=100, seed=0)
+    found = xt.tune(xt.LinearTree(), data, trials=9, seed=3)
+    found.plot(tmp_path / "tuned.svg")
+    drawn = (tmp_path / "tuned.svg").read_text()
+    assert drawn.count('<g id="axes_') >= len(found.params)
+    with pytest.raises(xt.InputError, match="no format of pictures"):
+        found.plot(tmp_path / "tuned.txt")
+    with pytest.raises(xt.InputError, match="there is no folder"):
+        found.plot(tmp_path / "nowhere" / "tuned.svg")

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import TopK
-from ..core import DataError, Engine, InputError, as_path, clear_calls, integer, progress, require, shown
+from ..core import DataError, Engine, InputError, StoreError, as_path, clear_calls, integer, progress, require, shown
 from ..data import Dataset, StoredDataset, open
 from ..model import Model, check_k
 from ..store import load, load_files, saved_files
@@ -111,6 +111,11 @@ def answer_to(model: Any, rows: RowsOf, k: int, to: str) -> int:
         with Path(aside).open("w", encoding="utf-8") as out:
             out.writelines(line + "\n" for line in lines)
         Path(aside).replace(to)
+    except OSError as error:
+        raise StoreError(
+            f"cannot write {to} on {os.uname().nodename}: {error.strerror or error}; parts that are there stay, and "
+            "the same call goes on with the others"
+        ) from None
     finally:
         Path(aside).unlink(missing_ok=True)
     return len(lines)

@@ -7,6 +7,7 @@ the proposals for the next. Groups wait for each other, so the outcome does not 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ from ..core import (
     Engine,
     InputError,
     MissingExtraError,
+    as_path,
     clear_calls,
     generator,
     integer,
@@ -29,6 +31,7 @@ from ..data import Dataset, StoredDataset, split_rows
 from ..metrics import evaluate
 from ..model import Model
 from ..tagger import Tagger
+from .plot import draw
 from .ranges import drawn, ranges_of
 
 GROUP, KEPT = 9, 3  # candidates; and of three, one goes on
@@ -72,6 +75,10 @@ class Tuned:
             told = " ".join(f"{name.replace('__', '.')}={value}" for name, value in t.params.items())
             table.add_row(str(t.number), f"{t.score:.2f}", f"{t.rows:,}", told)
         return table
+
+    def plot(self, path: str | os.PathLike[str]) -> None:
+        """Draw the scores by the value of each parameter; the ending of the name says the format."""
+        draw(self.trials, self.metric, as_path(path))
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""

@@ -32,6 +32,7 @@ from ..store import GrowingArray, file_array, let_go, row_files
 from .narrow import Narrow, narrowed
 
 CHUNK = 1 << 18  # entries that are looked at together
+FAR_PARTS = 8  # for each worker, of vectors that are made elsewhere
 PARTS = 64  # for each thread, of vectors that lie in files: as much is in memory at once
 
 
@@ -90,7 +91,7 @@ class LabelSpace:
 
         files, engine = row_files(X) if self._read_files else None, current()
         if engine is not None and engine.far:
-            found = self._far(engine, X, members, spans_of_work(upto, PARTS * engine.workers))
+            found = self._far(engine, X, members, spans_of_work(upto, FAR_PARTS * engine.workers))
             return self._joined(found, int(X.shape[1]))
 
         def part(span: tuple[int, int]) -> Any:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .._native import linear as native
 from .._native import search as native_search
-from ..arrays import Csr, Float32, Int32, Int64, join_parts
+from ..arrays import Csr, Float32, Int32, Int64, join_parts, ranges, take_rows, transpose
 from ..core import run, spans, thread_count
 from ..index import LabelTree
 from .blocks import STORAGES, block_offsets, key_bits
@@ -50,6 +50,38 @@ class Routes:
     def span(self, node: int) -> tuple[int, int]:
         """Where the rows of a node lie."""
         return int(self.node_offsets[node - self.first]), int(self.node_offsets[node - self.first + 1])
+
+
+class Visitors:
+    """Which rows visit some nodes of a level, found by the rows of the labels below: a walk over all rows for every
+    segment would grow with rows × labels."""
+
+    def __init__(self, Y: Csr, tree: LabelTree) -> None:
+        self._Y, self._tree = Y, tree
+        by_label = transpose(Y)
+        self._offsets, self._rows = by_label.indptr, by_label.indices
+        self._nodes = self._labels = np.empty(0, np.int32)  # of the places below the level, by node
+
+    def begin_level(self, first: int, last: int) -> None:
+        """From now on nodes of first .. last, a whole level, are asked for."""
+        tree = self._tree
+        offsets, slots = tree.label_slots
+        labels = np.repeat(np.arange(tree.n_labels, dtype=np.int32), np.diff(offsets))
+        nodes = tree.owner[slots]
+        while (below := np.flatnonzero(nodes >= last)).size:
+            nodes[below] = tree.owner[tree.node_slot[nodes[below]]]
+        there = np.flatnonzero(nodes >= first)
+        order = there[np.argsort(nodes[there], kind="stable")]
+        self._nodes, self._labels = nodes[order], labels[order]
+
+    def routes(self, first: int, last: int) -> Routes:
+        """As `Routes.of_nodes`, of nodes below the root."""
+        begin, end = np.searchsorted(self._nodes, [first, last])
+        labels = self._labels[begin:end]
+        starts, counts = self._offsets[labels], self._offsets[labels + 1] - self._offsets[labels]
+        rows = np.unique(self._rows[ranges(starts, counts)])
+        found = Routes.of_nodes(take_rows(self._Y, rows), self._tree, first, last)
+        return replace(found, rows=rows[found.rows])
 
 
 @dataclass(frozen=True)

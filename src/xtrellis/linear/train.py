@@ -26,9 +26,10 @@ from .blocks import INSIDE, MAX_BLOCK, Outside, cut_block, join_block, key_bits,
 from .convergence import Convergence
 from .memory import give_back
 from .remote import LOSSES, BlockOrder, Remote, Shared, Trained, solve
-from .routes import Beams, Routes
+from .routes import Beams, Routes, Visitors
 from .segments import Segment, check_weights, cuts
 
+MANY = 4  # segments of a level from which on their rows are found by labels
 CHUNK = 1 << 19  # rows that are looked at together
 FREED = 32 << 20  # bytes that the allocator may keep of ended tasks
 
@@ -188,7 +189,13 @@ class Trainer:
 
     def _tasks(self, levels: Sequence[int], reached: Beams | None, advance: progress.Advance) -> Iterator[BlockTask]:
         """Drawn one by one: a segment's rows are routed only when its first task is about to begin."""
+        visitors = None
+        by_labels = reached is None and math.isinf(self.room)  # it takes memory of its own
         for level in levels:
+            many = by_labels and len(self.levels[level]) >= MANY
+            if many:
+                visitors = visitors or Visitors(self.Y, self.tree)
+                visitors.begin_level(self.levels[level][0][0], self.levels[level][-1][1])
             for first, last in self.levels[level]:
                 if first in self._finished:
                     advance(int(self.tree.offsets[last] - self.tree.offsets[first]))
@@ -199,9 +206,12 @@ class Trainer:
                     self._finished[first] = Segment(first, last, stored)
                     advance(int(self.tree.offsets[last] - self.tree.offsets[first]))
                     continue
-                routes = Routes.of_nodes(
-                    self.Y, self.tree, first, last, teacher=self.negatives.scheme != "matcher", reached=reached
-                )
+                if many and visitors is not None:
+                    routes = visitors.routes(first, last)
+                else:
+                    routes = Routes.of_nodes(
+                        self.Y, self.tree, first, last, teacher=self.negatives.scheme != "matcher", reached=reached
+                    )
                 work = SegmentWork(first, last, level, routes)
                 tasks = self._blocks(work, routes)
                 work.size = sum(task.size for task in tasks)

@@ -33,6 +33,10 @@ def tune(
         Path | None,
         typer.Option("--to", metavar="MODEL", help="Train with the best parameters on all rows, and save that."),
     ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE", help="Draw the scores by each parameter (.png, .svg, .pdf)."),
+    ] = None,
     preset: Annotated[str, typer.Option("--preset", help="Kind of model: one of linear trees.")] = "xr-linear",
     settings: Annotated[
         list[str] | None,
@@ -55,12 +59,15 @@ def tune(
     debug: Debug = False,
 ) -> None:
     """Choose parameters by held-out rows: many candidates on few rows, the best of them on all."""
+    from ...halving import check_picture
     from ...halving import tune as search
     from ..files import Source, check_target
     from ..train import Wanted
 
     if to is not None:
         check_target(to)
+    if plot is not None:
+        check_picture(plot)
     wanted = Wanted(preset, settings or [], seed, threads)
     fixed = {key.replace(".", "__") for key, _ in wanted.pairs}
     runs_on = engine_of(engine, address, threads)
@@ -72,6 +79,9 @@ def tune(
         found = search(
             tagger, dataset, trials=trials, metric=metric, holdout=holdout, seed=seed, engine=runs_on, fixed=fixed
         )
+        if plot is not None:
+            found.plot(plot)
+            say(f"drew {plot}")
         if to is not None:
             tagger.model.set_params(**found.params)
             tagger.fit(dataset)

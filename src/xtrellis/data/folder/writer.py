@@ -280,7 +280,7 @@ class _File:
     """A file that grows, hashed piece by piece on the way."""
 
     def __init__(self, path: Path, dtype: Any, listed: Listed) -> None:
-        self._dtype, self._listed = np.dtype(dtype).newbyteorder("<"), listed
+        self._path, self._dtype, self._listed = path, np.dtype(dtype).newbyteorder("<"), listed
         self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         os.ftruncate(self.descriptor, listed.n_bytes)  # what an append that died has left
         os.lseek(self.descriptor, 0, os.SEEK_END)
@@ -291,7 +291,12 @@ class _File:
         content = memoryview(contiguous).cast("B") if len(array) else memoryview(b"")
         while len(content):
             some = content[: PIECE - self._size]
-            done = os.write(self.descriptor, some)
+            try:
+                done = os.write(self.descriptor, some)
+            except OSError as error:
+                raise DataError(
+                    f"cannot be written: {error.strerror or error}; nothing was added", path=self._path
+                ) from error
             self._digest.update(some[:done])
             self._size += done
             content = content[done:]

@@ -1,0 +1,235 @@
+"""What each stage of a training costs, and what that says about sizes that nobody here can run.
+
+    python benchmarks/cost.py measure --rows 40000 --labels 20000 [--features 10000] [--nonzeros 30] [--use check]
+    python benchmarks/cost.py fit
+    python benchmarks/cost.py ask --rows 100e6 --labels 10e6 --features 3e6 --nonzeros 100 --nodes 64 --cores 16
+
+`measure` trains xr-linear on synthetic rows stage by stage on one thread, and records processor seconds beside the
+counts that they should grow with. `fit` finds one constant a count (least squares of relative errors, none below 0) on
+the lines that are not for checking, and compares with those that are. `ask` multiplies.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from typing import Any
+
+import numpy as np
+from common import RESULTS, record
+from scipy.optimize import nnls
+
+import xtrellis as xt
+from xtrellis.data import TrainingData
+from xtrellis.index import BalancedTree, build_tree
+from xtrellis.index.shape import balanced_levels
+from xtrellis.labels import LabelSpace
+from xtrellis.linear.blocks import GROUP
+from xtrellis.linear.packed import PackedTree
+from xtrellis.linear.routes import Routes, Visitors
+from xtrellis.linear.segments import MAX_SEGMENT
+from xtrellis.linear.train import MANY, Trainer
+
+STAGES = {  # seconds of a stage = Σ constant × count
+    "vectors": ("products",),
+    "clusters": ("entries_by_level",),
+    "routes": ("pairs_by_level", "labels_by_segment", "visits"),
+    "blocks": ("work", "growing_work", "visited_entries", "model_bytes"),
+    "join": ("model_bytes",),
+}
+
+
+def measure(args: argparse.Namespace) -> None:
+    data = xt.synthetic(
+        n_rows=args.rows, n_labels=args.labels, n_features=args.features, features_per_row=args.nonzeros, seed=args.seed
+    )
+    rows = TrainingData.of(data, None).at_unit_length()
+    spent: dict[str, float] = {}
+
+    def timed(stage: str, function: Any) -> Any:
+        begun = time.process_time()
+        made = function()
+        spent[stage] = round(time.process_time() - begun, 4)
+        return made
+
+    model = xt.LinearTree(seed=0, threads=1)
+    space = LabelSpace(rows, threads=1)
+    vectors = timed("vectors", lambda: space.vectors)
+    tree = timed("clusters", lambda: build_tree(model.index, space, seed=0))
+    trainer = Trainer(
+        rows.X, rows.Y, tree, model.solver(), model.negative_rows(), storage=model.storage, seed=0, threads=1
+    )
+    spans = [span for level in trainer.levels for span in level]
+    routes = timed("routes", lambda: route_all(trainer))
+    segments = timed("blocks", trainer.train)
+    spent["blocks"] = round(spent["blocks"] - spent["routes"], 4)
+    joining = {"transform": model.transform, "storage": model.storage, "label_ranks": np.empty(0, np.int32)}
+    packed = timed("join", lambda: PackedTree.join(tree, segments, rows.n_features, **joining))
+    visits = work = growing = 0
+    for some in routes:
+        here = np.diff(some.node_offsets)
+        children = np.diff(tree.offsets[some.first : some.first + len(here) + 1])
+        visits += int(here.sum())
+        passes = here * -(-children // GROUP) * (rows.X.nnz / rows.n_rows)
+        work += int(passes.sum())
+        growing += int((passes * here**0.25).sum())
+    shape = {
+        "rows": rows.n_rows, "labels": rows.n_labels, "features": rows.n_features,
+        "nonzeros": round(rows.X.nnz / rows.n_rows, 3), "pairs": int(rows.Y.nnz),
+        "levels": len(trainer.levels), "segments": len(spans), "visits": visits,
+        "entries": int(vectors.nnz), "model_bytes": int(packed.n_bytes),
+    }  # fmt: skip
+    record("cost", use=args.use, seed=args.seed, **shape, work=work, growing_work=growing, seconds=spent)
+    print(json.dumps({**shape, "seconds": spent}))
+
+
+def route_all(trainer: Trainer) -> list[Routes]:
+    """As a training does it."""
+    out, visitors = [], None
+    for level in trainer.levels:
+        if len(level) >= MANY:
+            visitors = visitors or Visitors(trainer.Y, trainer.tree)
+            visitors.begin_level(level[0][0], level[-1][1])
+            out += [visitors.routes(*span) for span in level]
+        else:
+            out += [Routes.of_nodes(trainer.Y, trainer.tree, *span) for span in level]
+    return out
+
+
+def counts(line: dict[str, Any]) -> dict[str, float]:
+    """What the stages grow with."""
+    bits = max(1.0, np.ceil(np.log2(line["labels"] / BalancedTree().max_leaf)))
+    return {
+        "products": line["pairs"] * line["nonzeros"],
+        "entries_by_level": line["entries"] * bits,
+        "pairs_by_level": line["pairs"] * line["levels"],
+        "labels_by_segment": line["labels"] * line["segments"],
+        "visits": line["visits"],
+        "work": line["work"],  # rows × non-zeros × groups of 32 classifiers
+        "growing_work": line["growing_work"],  # the same × (rows of the node)^¼: more rows take more epochs
+        "visited_entries": line["visits"] * line["nonzeros"],
+        "model_bytes": line["model_bytes"],
+    }
+
+
+def fitted(lines: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """Seconds for each one of a count, by stage."""
+    out = {}
+    for stage, names in STAGES.items():
+        seconds = np.array([max(1e-4, line["seconds"][stage]) for line in lines])
+        table = np.array([[counts(line)[name] for name in names] for line in lines])
+        scale = table.max(axis=0)
+        found, _ = nnls(table / scale / seconds[:, None], np.ones(len(lines)))
+        out[stage] = {name: float(value) for name, value in zip(names, found / scale, strict=True)}
+    return out
+
+
+def expected(constants: dict[str, dict[str, float]], line: dict[str, Any]) -> dict[str, float]:
+    """Core-seconds of each stage."""
+    known = counts(line)
+    return {stage: sum(known[name] * each for name, each in terms.items()) for stage, terms in constants.items()}
+
+
+def read_lines() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (RESULTS / "cost.jsonl").read_text().splitlines()]
+
+
+def fit(_: argparse.Namespace) -> None:
+    lines = [line for line in read_lines() if line["use"] in ("fit", "check")]
+    constants = fitted([line for line in lines if line["use"] == "fit"])
+    for stage, terms in constants.items():
+        print(stage, ", ".join(f"{1e9 * value:.3g} ns × {name}" for name, value in terms.items()))
+    for line in lines:
+        found, told = sum(line["seconds"].values()), sum(expected(constants, line).values())
+        shape = f"{line['rows']:,} rows, {line['labels']:,} labels, {line['nonzeros']:.0f} non-zeros"
+        print(f"{line['use']}: {shape}: {found:.2f} s measured, {told:.2f} s by the model ({told / found - 1:+.0%})")
+        if line["use"] == "check":
+            record("cost", use="checked", shape=shape, measured=round(found, 3), modelled=round(told, 3))
+
+
+def imagined(args: argparse.Namespace, like: dict[str, Any]) -> dict[str, Any]:
+    """The counts of a training nobody has run; what shapes do not tell is as in the largest run that was measured."""
+    n, labels, pairs = int(args.rows), int(args.labels), int(args.rows * args.labels_a_row)
+    levels = balanced_levels(labels, BalancedTree().arity, BalancedTree().max_leaf)
+    a_visit = like["visits"] / like["levels"] / like["pairs"]  # nodes of a level that a label leads a row to
+    visits = [n if level is levels[0] else min(n * level.nodes, pairs * a_visit) for level in levels]
+    passes = [
+        v * -(-level.children // level.nodes // GROUP) * args.nonzeros for v, level in zip(visits, levels, strict=True)
+    ]
+    sizes = [(v / level.nodes) ** 0.25 for v, level in zip(visits, levels, strict=True)]
+    classifiers = sum(level.children for level in levels)
+    own = like["entries"] / like["pairs"] / like["nonzeros"]  # of the entries of its rows, so many are different
+    a_classifier = like["model_bytes"] / like["labels"] * args.nonzeros / like["nonzeros"]
+    return {
+        "rows": n, "labels": labels, "features": int(args.features), "nonzeros": args.nonzeros, "pairs": pairs,
+        "levels": len(levels), "segments": sum(max(1, round(level.children / MAX_SEGMENT)) for level in levels),
+        "visits": int(sum(visits)), "work": sum(passes),
+        "growing_work": float(np.dot(passes, sizes)), "entries": pairs * args.nonzeros * own,
+        "model_bytes": classifiers * a_classifier,
+    }  # fmt: skip
+
+
+def ask(args: argparse.Namespace) -> None:
+    lines = read_lines()
+    constants = fitted([line for line in lines if line["use"] == "fit"])
+    like = max((line for line in lines if line["use"] in ("fit", "check")), key=lambda line: line["visits"])
+    line = imagined(args, like)
+    seconds, workers = expected(constants, line), args.nodes * args.cores
+    a_level = seconds["clusters"] / max(1, np.ceil(np.log2(line["labels"] / 100)))
+    top = a_level * np.ceil(np.log2(4 * workers)) / args.cores  # the driver splits these levels on its own cores
+    told = {
+        "core_hours": {stage: round(value / 3600, 2) for stage, value in seconds.items()},
+        "hours": {
+            "label vectors (tasks)": seconds["vectors"] / workers / 3600,
+            "clusters, upper levels (driver)": top / 3600,
+            "clusters, subtrees (tasks)": seconds["clusters"] / workers / 3600,
+            "routes (driver, one thread)": seconds["routes"] / 3600,
+            "classifiers (tasks)": seconds["blocks"] / workers / 3600,
+            "joining (driver)": seconds["join"] / 3600,
+        },
+        "gigabytes": {
+            "data folder": (8 * line["rows"] * line["nonzeros"] + 4 * line["pairs"] + 16 * line["rows"]) / 1e9,
+            "label vectors (driver)": 8 * line["entries"] / 1e9,
+            "labels × rows (driver)": 12 * line["pairs"] / 1e9,
+            "largest task: root, part of 16 classifiers": 8 * line["rows"] * line["nonzeros"] / 1e9,
+            "what the solver knows of the root's rows": 108 * line["rows"] / 1e9,
+            "model": line["model_bytes"] / 1e9,
+            "rows read by tasks": 8 * line["visits"] * line["nonzeros"] / 1e9,
+            "rows read for label vectors": 8 * line["pairs"] * line["nonzeros"] / 1e9,
+            "row numbers sent": 16 * line["visits"] / 1e9,
+        },
+    }
+    for group in ("hours", "gigabytes"):
+        told[group] = {name: round(value, 3) for name, value in told[group].items()}
+    record("cost", use="asked", nodes=args.nodes, cores=args.cores, **line, told=told)
+    print(json.dumps(told, indent=2, ensure_ascii=False))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True)
+    for name, function in (("measure", measure), ("fit", fit), ("ask", ask)):
+        command = commands.add_parser(name)
+        command.set_defaults(function=function)
+        if name != "fit":
+            command.add_argument("--rows", type=float, default=20_000)
+            command.add_argument("--labels", type=float, default=5_000)
+            command.add_argument("--features", type=float, default=10_000)
+            command.add_argument("--nonzeros", type=int, default=30)
+        if name == "measure":
+            command.add_argument("--use", choices=["fit", "check"], default="fit")
+            command.add_argument("--seed", type=int, default=0)
+        if name == "ask":
+            command.add_argument("--labels-a-row", type=float, default=3)
+            command.add_argument("--nodes", type=int, default=64)
+            command.add_argument("--cores", type=int, default=16)
+    args = parser.parse_args()
+    for name in ("rows", "labels", "features"):
+        if hasattr(args, name):
+            setattr(args, name, int(getattr(args, name)))
+    args.function(args)
+
+
+if __name__ == "__main__":
+    main()
