@@ -39,7 +39,7 @@ def page(rows: list[dict[str, Any]], figures: Figures) -> str:
         here = [row for row in rows if row["data"] == name]
         shown = (_trees(here), _tenths(here), _crossed(here), _factors(here), _gap(here), _curves(here, figures, name))
         parts.append("\n\n".join((f"## {name}", *(part for part in shown if part))))
-    parts.append(_claims(rows, sets))
+    parts.append(_claims(rows, [name for name in sets if _of(rows, data=name, model="glas", factor=None)]))
     parts += [part for part in (_asked(rows), _groups(_of(rows, data=GROUPS))) if part]
     return "\n\n".join(parts)
 
@@ -194,6 +194,8 @@ def _gap(rows: list[dict[str, Any]]) -> str:
 
 
 def _curves(rows: list[dict[str, Any]], figures: Figures, name: str) -> str:
+    if not _of(rows, model="glas", factor=None):
+        return ""
     key = f"curves-{name}".replace("/", "-")
     kinds = {"as the preset has it": None, "no regulariser": "regularizer"}
     with figures.draw(key, columns=2) as axes:
