@@ -105,11 +105,17 @@ class LabelSpace:
         """The vectors of some labels each, made where the engine runs tasks: a label's rows are added in one place and
         in their order, so the sums are the same to the bit."""
         shared = engine.share(far_rows(X))
-        found: dict[int, Any] = {}
-        engine.run(
-            far_pifa, ((i, (shared, *members(span))) for i, span in enumerate(spans)), found.__setitem__, split=None
-        )
-        return [found[i] for i in range(len(spans))]
+        found: dict[tuple[int, int], Any] = {}
+
+        def task(span: tuple[int, int]) -> tuple[tuple[int, int], tuple[Any, ...]]:
+            return span, (shared, *members(span))
+
+        def split(span: tuple[int, int]) -> list[tuple[tuple[int, int], tuple[Any, ...]]]:
+            middle = sum(span) // 2
+            return [task((span[0], middle)), task((middle, span[1]))] if span[1] - span[0] > 1 else []
+
+        engine.run(far_pifa, map(task, spans), found.__setitem__, split=split)
+        return [found[span] for span in sorted(found)]
 
     def _joined(self, parts: list[Any], width: int) -> Csr:
         lengths, ids, values = zip(*parts, strict=True)
