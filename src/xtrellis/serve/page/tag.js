@@ -7,21 +7,21 @@ import { picker } from "./picker.js";
 import { whyPanel } from "./why.js";
 
 const LARGEST_FILE = 4_000_000;
+const LARGEST_PDF = 16_000_000;
 const LONG = 100_000; // characters: browsers take minutes to lay out more in a text field, so only the beginning is shown
 const SHOWN = 5_000;
-const EXAMPLE = "Paste a text here, or drop a file (.txt, .md).";
-
 export function tagView(card) {
+  const kinds = card.reads_pdf ? [".txt", ".md", ".pdf"] : [".txt", ".md"];
   const state = { tags: [], verdicts: new Map(), added: [], text: "", reasons: new Map(), asked: null };
 
   // ── the text ────────────────────────────────────────────────────────────────────────────────────────────────────
   const marks = h("div", { class: "marks", "aria-hidden": "true" });
-  const area = h("textarea", { id: "text", placeholder: EXAMPLE, spellcheck: "false", dir: "auto", "aria-describedby": "keys" });
+  const area = h("textarea", { id: "text", placeholder: `Paste a text here, or drop a file (${kinds.join(", ")}).`, spellcheck: "false", dir: "auto", "aria-describedby": "keys" });
   const editor = h("div", { class: "editor" }, marks, area);
   const k = h("input", { id: "k", type: "number", min: "1", max: String(Math.min(100, card.labels)), value: String(Math.min(10, card.labels)) });
   const cut = h("select", { id: "cut" }, h("option", { value: "" }, "the best"), card.probabilities ? h("option", { value: "auto" }, "only likely ones") : null);
   const go = h("button", { class: "main", type: "button", onclick: () => find() }, "Find labels");
-  const file = h("input", { type: "file", accept: ".txt,.md,text/plain,text/markdown", hidden: true, "aria-label": "Open a text file" });
+  const file = h("input", { type: "file", accept: `${kinds.join(",")},text/plain,text/markdown`, hidden: true, "aria-label": "Open a file" });
   const open = h("button", { type: "button", onclick: () => file.click() }, "Open a file");
   const unmark = () => put(marks);
 
@@ -62,11 +62,28 @@ export function tagView(card) {
 
   async function read(dropped) {
     if (!dropped) return;
+    if (card.reads_pdf && (dropped.type === "application/pdf" || /\.pdf$/i.test(dropped.name))) return readPdf(dropped);
     if (dropped.size > LARGEST_FILE) return say(`${dropped.name} is larger than 4 MB`);
     const raw = new Uint8Array(await dropped.arrayBuffer());
     if (raw.subarray(0, 4000).includes(0)) return say(`${dropped.name} is not a text file`);
     setText(new TextDecoder().decode(raw));
     find();
+  }
+
+  async function readPdf(dropped) {
+    if (dropped.size > LARGEST_PDF) return say(`${dropped.name} is larger than 16 MB`);
+    say(`Reading ${dropped.name} …`);
+    open.disabled = true;
+    try {
+      const told = await api.pdfText(dropped);
+      setText(told.text);
+      if (told.read < told.pages) say(`The first ${count(told.read)} of ${count(told.pages)} pages were read`);
+      find({ quietly: told.read < told.pages });
+    } catch (error) {
+      say(`${dropped.name}: ${error.message}`);
+    } finally {
+      open.disabled = false;
+    }
   }
 
   // ── asking ──────────────────────────────────────────────────────────────────────────────────────────────────────
