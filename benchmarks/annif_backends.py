@@ -4,10 +4,11 @@
     python benchmarks/annif_backends.py [--data yso-100k] [--backends …] [--documents 19898]
 
 Each backend trains and then suggests subjects for test documents, each in a process of its own, by Annif's own classes
-(`annif_child.py`). Training counts from a TSV file to a model on disk, 2 jobs; suggestions in batches of 32, as Annif's
-commands ask for, in one process, the model in memory. Quality is what Annif's own evaluation says. Analyzing texts is a
-part of all times; what it takes alone is measured beside it. NLTK's sentence splitter is one that knows nothing, since
-the real one is a download; both backends get the same words. Lines go to results/annif.jsonl; --page makes the table.
+(`engines/run_annif.py`). Training counts from a TSV file to a model on disk, 2 jobs; suggestions in batches of 32, as
+Annif's commands ask for, in one process, the model in memory. Quality is what Annif's own evaluation says. Analyzing
+texts is a part of all times; what it takes alone is measured beside it. NLTK's sentence splitter is one that knows
+nothing, since the real one is a download; both backends get the same words. Lines go to results/annif.jsonl; --page
+makes the table.
 """
 
 from __future__ import annotations
@@ -61,15 +62,20 @@ def prepare(folder: Path, data: str, documents: int) -> dict[str, str]:
     punkt.mkdir(parents=True)
     for name in ("abbrev_types.txt", "collocations.tab", "sent_starters.txt", "ortho_context.tab"):
         (punkt / name).write_text("")
-    env = {**os.environ, "NLTK_DATA": str(folder / "nltk_data")}
+    env = environment(folder)
     subprocess.run(
         [BIN / "annif", "load-vocab", "--language", "en", "yso", "vocab.tsv"], cwd=folder, env=env, check=True
     )
     return env
 
 
+def environment(folder: Path) -> dict[str, str]:
+    """Only the project that is asked for is loaded."""
+    return {**os.environ, "NLTK_DATA": str(folder / "nltk_data"), "ANNIF_CONFIG": "annif.default_config.Config"}
+
+
 def child(folder: Path, env: dict[str, str], *args: str) -> dict[str, Any]:
-    done = subprocess.run([BIN / "python", HERE / "annif_child.py", *args], cwd=folder, env=env, check=True,
+    done = subprocess.run([BIN / "python", HERE / "engines" / "run_annif.py", *args], cwd=folder, env=env, check=True,
                           stdout=subprocess.PIPE, text=True)  # fmt: skip
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -112,7 +118,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = args.folder or Path(scratch)
         if (folder / "projects.cfg").exists():
-            env = {**os.environ, "NLTK_DATA": str(folder / "nltk_data")}
+            env = environment(folder)
         else:
             folder.mkdir(exist_ok=True)
             env = prepare(folder, args.data, args.documents)

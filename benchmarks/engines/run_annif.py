@@ -1,4 +1,4 @@
-"""One backend of Annif, in Annif's environment: `annif_child.py train|suggest PROJECT FILE JOBS`; prints JSON.
+"""One backend of Annif, in Annif's environment: `run_annif.py train|suggest PROJECT FILE JOBS`; prints JSON.
 
 Run in a folder with `projects.cfg` and a loaded vocabulary; `annif_backends.py` does so.
 """
