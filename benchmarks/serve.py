@@ -166,19 +166,24 @@ def in_batches(server: Server, tagger: xt.Tagger, texts: list[str]) -> dict[str,
 async def long_run(server: Server, model: Path, bodies: list[str], minutes: float) -> dict[str, float]:
     """64 connections, all answers compared, the model replaced again and again."""
     wanted = {body: server.ask("POST", "/tag", body.encode()).partition(b'"tags"')[2] for body in bodies}
-    until, asked, wrong, sizes = time.monotonic() + 60 * minutes, 0, 0, []
+    until, asked, wrong, lost, sizes = time.monotonic() + 60 * minutes, 0, 0, 0, []
 
     async def client() -> None:
-        nonlocal asked, wrong
+        nonlocal asked, wrong, lost
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         while time.monotonic() < until:
             body = random.choice(bodies)
             raw = body.encode()
             writer.write(b"POST /tag HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                          b"Content-Length: %d\r\n\r\n" % len(raw) + raw)  # fmt: skip
-            head = await reader.readuntil(b"\r\n\r\n")
-            answer = await reader.readexactly(int(re.search(rb"content-length: (\d+)", head)[1]))
             asked += 1
+            try:
+                head = await reader.readuntil(b"\r\n\r\n")
+                answer = await reader.readexactly(int(re.search(rb"content-length: (\d+)", head)[1]))
+            except (OSError, EOFError):
+                lost += 1
+                reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+                continue
             wrong += answer.partition(b'"tags"')[2] != wanted[body]
         writer.close()
 
@@ -190,7 +195,7 @@ async def long_run(server: Server, model: Path, bodies: list[str], minutes: floa
 
     await asyncio.gather(replace(), *[client() for _ in range(64)])
     reloads = float(re.search(rb"xtrellis_reloads_total (\d+)", server.ask("GET", "/metrics"))[1])
-    return {"minutes": minutes, "requests": asked, "wrong": wrong, "reloads": reloads,
+    return {"minutes": minutes, "requests": asked, "wrong": wrong, "lost": lost, "reloads": reloads,
             "memory_first_mb": sizes[0], "memory_last_mb": sizes[-1], "memory_most_mb": max(sizes)}  # fmt: skip
 
 
@@ -204,6 +209,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=0)
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--keep", type=Path, help="folder of the peers' models")
+    parser.add_argument("--shared", action="store_true", help="note that others use the machine meanwhile")
     parser.add_argument("--only-long", action="store_true", help="the long run alone")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -227,10 +233,10 @@ def main() -> None:
                 record("serve", what="wrk", connections=connections, **facts, **fast)
                 most = fast["requests_per_second"] if connections == 32 else 0.0
                 if most:
-                    for rate in (most / 2, 1500.0):
+                    for aim, rate in (("half", most / 2), ("1500", 1500.0)):
                         half = asyncio.run(paced(server, bodies, rate, args.seconds, 32))
                         print(half)
-                        record("serve", what="paced", **facts, **half)
+                        record("serve", what="paced", aim=aim, **facts, **half)
                 for peer in peers:
                     asked = [body_for(peer, body) for body in bodies]
                     told = wrk(peer, asked, args.seconds, connections, path=peer.path, kind=peer.kind)
@@ -243,7 +249,7 @@ def main() -> None:
             if args.minutes:
                 run = asyncio.run(long_run(server, model, bodies, args.minutes))
                 print(run)
-                record("serve", what="long", **facts, **run)
+                record("serve", what="long", shared=args.shared, load=os.getloadavg()[0], **facts, **run)
         finally:
             for running in (server, *peers):
                 running.stop()
