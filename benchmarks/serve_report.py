@@ -28,8 +28,8 @@ def serving_section() -> Iterator[str]:
     yield (
         f"`xtrellis serve` with one worker, a label tree of {line['labels']:,} labels (the demo's texts) and 5 answers "
         "with probabilities; wrk asks for one short text a request. Client and server share the 2 cores, and all "
-        "servers were measured in one run. The peers were trained on the same texts; Annif tokenizes with NLTK, the FastAPI "
-        "is the plain one that people write (one `def`, pydantic, scikit-learn's vectoriser)."
+        "servers were measured in one run. The peers were trained on the same texts; Annif tokenizes with NLTK, the "
+        "FastAPI is the plain one that people write (one `def`, pydantic, scikit-learn's vectoriser)."
     )
     yield ""
     yield "| server | connections | requests a second | p99 ms | µs of processor time a request: server | client |"

@@ -1,7 +1,7 @@
 // The first view: a text, its labels, why they were found, and what a person decides about them.
 
 import * as api from "./api.js";
-import { count, h, later, percent, put, say, visible } from "./dom.js";
+import { breakable, count, h, later, percent, put, say, visible } from "./dom.js";
 import { marksFor } from "./marks.js";
 import { picker } from "./picker.js";
 import { whyPanel } from "./why.js";
@@ -184,7 +184,7 @@ export function tagView(card) {
     const told = known === null ? "added" : tag.probability === null ? tag.score.toPrecision(3) : percent(tag.probability);
     const panel = h("div", { class: "why", hidden: true });
     const toggle = h("button", { class: "tag-name", type: "button", "aria-expanded": "false", "data-label": tag.id, onclick: () => unfold() },
-      h("span", { class: "top-line" }, h("span", { class: "name", dir: "auto" }, name), h("span", { class: "share" }, told)),
+      h("span", { class: "top-line" }, h("span", { class: "name", dir: "auto" }, breakable(name)), h("span", { class: "share" }, told)),
       h("span", { class: "bar", "aria-hidden": "true" }, h("i", { "--share": `${100 * share}%` })));
     const yes = h("button", { class: "yes", type: "button", "aria-label": `Accept ${name}`, title: "Accept (y)", onclick: () => judge("yes") }, "✓");
     const no = h("button", { class: "no", type: "button", "aria-label": `Reject ${name}`, title: "Reject (n)", onclick: () => judge("no") }, "✕");
