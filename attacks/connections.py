@@ -219,17 +219,10 @@ def noise(rng: random.Random, head: bytes) -> bytes:
 
 
 def damaged_pdf(rng: random.Random) -> bytes:
-    """A small PDF file with pieces changed, doubled or missing."""
-    content = f"BT /F1 12 Tf 50 700 Td ({TEXT}) Tj ET".encode()
-    objects = (
-        b"<</Type/Catalog/Pages 2 0 R>>",
-        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
-        b"<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>",
-        b"<</Length %d>>stream\n%s\nendstream" % (len(content), content),
-        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
-    )
-    listed = b"".join(b"%d 0 obj\n%s\nendobj\n" % (i, what) for i, what in enumerate(objects, 1))
-    raw = bytearray(b"%PDF-1.4\n" + listed + b"trailer\n<</Size 6/Root 1 0 R>>\nstartxref\n9\n%%EOF")
+    """A small PDF file with pieces changed, doubled or missing; some are whole."""
+    from pdf_world import made, page
+
+    raw = bytearray(made(page(TEXT), page("a second page")))
     for _ in range(rng.randrange(0, 8)):
         place, n = rng.randrange(9, len(raw)), rng.randrange(1, 20)
         doubled, odd = bytes(raw[place : place + n]) * 3, rng.randbytes(n)

@@ -79,7 +79,14 @@ def newest() -> dict[str, Line]:
         lines = path.read_text(encoding="utf-8").splitlines()
         if lines:
             found[path.stem] = json.loads(lines[-1])
-    order = [*NAMES[:1], "guided", *NAMES[1:], "serve", *(name for name in found if name.startswith("sanitizers-"))]
+    order = [
+        *NAMES[:1],
+        "guided",
+        *NAMES[1:],
+        "serve",
+        "connections",
+        *(name for name in found if name.startswith("sanitizers-")),
+    ]
     return {name: found[name] for name in order if name in found}
 
 
