@@ -124,12 +124,16 @@ class XtrellisBackend(AnnifLearningBackend):  # type: ignore[misc]  # Annif is n
             told = "no training data is cached; train without --cached first"
             raise NotInitializedException(told, backend_id=self.backend_id)
         texts, labels = [], []
-        with self._rows_path.open(encoding="utf-8") as lines:
-            self._require_analyzer(json.loads(next(lines))["analyzer"], "the cached rows were read", "without --cached")
-            for line in lines:
-                row = json.loads(line)
-                texts.append(row["text"])
-                labels.append(row["labels"])
+        try:
+            with self._rows_path.open(encoding="utf-8") as lines:
+                analyzer = json.loads(next(lines, ""))["analyzer"]
+                for line in lines:
+                    row = json.loads(line)
+                    texts.append(row["text"])
+                    labels.append(row["labels"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise StoreError(f"{self._rows_path} cannot be read ({error}); train without --cached") from None
+        self._require_analyzer(analyzer, "the cached rows were read", "without --cached")
         if not texts:
             raise NotSupportedException("no document has both words and subjects", backend_id=self.backend_id)
         return texts, labels
