@@ -49,9 +49,9 @@ def prepare(folder: Path, data: str, documents: int) -> dict[str, str]:
     said = {name: found[2] if found else name for name, found in coded.items()}
     (folder / "vocab.tsv").write_text("".join(f"<{uris[name]}>\t{said[name]}\n" for name in names))
     for part_name, rows in read.items():
-        n = rows.n_rows if part_name == "train" else min(documents, rows.n_rows)
+        step = 1 if part_name == "train" else max(1, rows.n_rows // documents)
         with (folder / f"{part_name}.tsv").open("w") as file:
-            for i in range(n):
+            for i in range(0, rows.n_rows, step):
                 labels = rows.Y.indices[rows.Y.indptr[i] : rows.Y.indptr[i + 1]]
                 listed = " ".join(f"<{uris[str(rows.label_names[int(label)])]}>" for label in labels)
                 file.write(f"{' '.join(rows.texts[i].split())}\t{listed}\n")
@@ -108,8 +108,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", default="yso-100k")
     parser.add_argument("--backends", nargs="*", default=list(BACKENDS), choices=list(BACKENDS))
-    parser.add_argument("--documents", type=int, default=10**9, help="test documents at most; the first ones")
+    parser.add_argument("--documents", type=int, default=10**9, help="test documents, about: every so many")
     parser.add_argument("--folder", type=Path, help="keep everything here; what is there already is used")
+    parser.add_argument("--suggest", action="store_true", help="with --folder: no training, what is there answers")
     parser.add_argument("--page", action="store_true", help="only print the table of what was measured")
     args = parser.parse_args()
     if args.page:
@@ -125,11 +126,12 @@ def main() -> None:
         for name in args.backends:
             project = name.replace(" ", "-")
             facts = {"data": args.data, "backend": name, "annif": "1.4.3", "analyzer": "snowball(english)", "jobs": 2}
-            trained = child(folder, env, "train", project, "train.tsv", "2")
-            model, cached = size_of(folder / "data" / "projects" / project)
-            trained |= {"model_bytes": model, "cached_bytes": cached, "load": os.getloadavg()[0]}
-            print(name, trained, flush=True)
-            record("annif", what="train", **facts, **trained)
+            if not args.suggest:
+                trained = child(folder, env, "train", project, "train.tsv", "2")
+                model, cached = size_of(folder / "data" / "projects" / project)
+                trained |= {"model_bytes": model, "cached_bytes": cached, "load": os.getloadavg()[0]}
+                print(name, trained, flush=True)
+                record("annif", what="train", **facts, **trained)
             asked = child(folder, env, "suggest", project, "test.tsv", "1") | {"load": os.getloadavg()[0]}
             print(name, asked, flush=True)
             record("annif", what="suggest", **facts, **asked)

@@ -98,6 +98,18 @@ def test_it_answers_as_the_library_does(home: Home) -> None:
     assert [score for _, score in found] == pytest.approx([tag.score for tag in alone], abs=1e-3)
 
 
+def test_the_order_of_equal_scores_is_kept(home: Home) -> None:
+    script = (
+        "import numpy as np; from xtrellis.annif.backend import in_order\n"
+        "scores = np.array([[1, 1, 1, 0.5, 0.5, 0, 0], [0.9, 0.8, 0.8, 0.8, 0.1, 0.1, 0]], np.float32)\n"
+        "made = in_order(scores)\n"
+        "assert np.abs(made - scores).max() < 1e-6\n"
+        "assert all((np.diff(row[row > 0]) < 0).all() for row in made)\n"
+        "assert (made[0, 5:] == 0).all()\n"
+    )
+    home.run("-c", script, program="python")
+
+
 def test_analyzers_make_the_words(home: Home) -> None:
     """Other forms of the words that were learned are the same words to a stemmer."""
     assert suggested(home, "tree", "KNEADING doughs, flours, yeasts and ovens")[0][0] == NAMES["baking"]

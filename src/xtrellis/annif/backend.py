@@ -19,7 +19,7 @@ from annif.exception import (
 from annif.suggestion import SuggestionBatch
 from scipy.sparse import csr_array
 
-from ..arrays import Int64
+from ..arrays import Float32, Int64
 from ..core import MissingExtraError, ParameterError, StoreError, XtrellisError
 from ..store import load
 from ..tagger import Tagger, goes_by_names
@@ -29,6 +29,15 @@ from .words import as_it_is, reader, vocabulary_of
 MODEL = "xtrellis-model"
 ROWS = "xtrellis-train.jsonl"  # what `train --cached` reads; Annif takes files called so for no part of a model
 T = TypeVar("T")
+
+
+def in_order(scores: Float32) -> Float32:
+    """Equal scores of a row made to fall by the least step that there is: Annif sorts by scores, and would mix them."""
+    out = scores.copy()
+    for j in range(1, scores.shape[1]):
+        equal = (scores[:, j] == scores[:, j - 1]) & (scores[:, j] > 0)
+        out[equal, j] = np.nextafter(out[equal, j - 1], np.float32(0))
+    return out
 
 
 class XtrellisBackend(AnnifLearningBackend):  # type: ignore[misc]  # Annif is not typed
@@ -147,7 +156,7 @@ class XtrellisBackend(AnnifLearningBackend):  # type: ignore[misc]  # Annif is n
         found = np.where(top.labels >= 0, numbers[top.labels], -1)  # type: ignore[index]  # set with the tagger
         kept = (found >= 0) & (scores > 0)
         rows = np.repeat(np.arange(len(texts)), kept.sum(axis=1))
-        values = np.minimum(scores[kept], 1).astype(np.float32)
+        values = in_order(np.minimum(scores, 1).astype(np.float32))[kept]
         return SuggestionBatch(csr_array((values, (rows, found[kept])), shape=(len(texts), size), dtype=np.float32))
 
     # ── the model ───────────────────────────────────────────────────────────────────────────────────────────────────
