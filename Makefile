@@ -5,6 +5,7 @@
 
 PYTHON ?= python3
 VENV   := .venv
+CORE   := .venv-core
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 # This package itself, where it lies; warnings of the C++ compiler are errors.
@@ -22,12 +23,17 @@ test: $(VENV)/test asan core-only annif-env chromium
 	$(BIN)/python -m pytest --ignore=tests/browser
 	$(BIN)/python -m pytest tests/browser
 
-# The real Annif, in an environment of its own: its http backend asks our server in tests/serve.
+# The real Annif, in an environment of its own: its http backend asks our server, and our backend runs in it. The wheel is
+# the one that core-only makes.
 ANNIF := .venv-annif
 annif-env: $(ANNIF)/done
-$(ANNIF)/done:
+$(ANNIF)/annif:
 	$(PYTHON) -m venv $(ANNIF)
 	$(ANNIF)/bin/python -m pip --disable-pip-version-check -q install annif==1.4.3 annif-client
+	@touch $@
+$(ANNIF)/done: $(ANNIF)/annif $(CORE)/done
+	$(ANNIF)/bin/python -m pip --disable-pip-version-check -q install --force-reinstall --no-deps build/wheel/*.whl
+	$(ANNIF)/bin/python -m pip --disable-pip-version-check -q install build/wheel/*.whl
 	@touch $@
 
 # A browser for tests/browser: the one that is there, or Debian's where it may be installed.
@@ -63,7 +69,6 @@ docs: $(VENV)/docs
 	@echo "build/site/index.html is the first page; search needs: $(BIN)/python -m http.server -d build/site"
 
 # With the core dependencies alone: the wheel, in an environment of its own.
-CORE := .venv-core
 core-only: $(CORE)/done
 	$(CORE)/bin/python -m pytest -q -c tests/core_only/pytest.ini tests/core_only/check_core_only.py
 
@@ -116,6 +121,7 @@ $(PEERS)/done:
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python -m pip --disable-pip-version-check -q install torch==2.13.0
 	$(PEERS)/bin/python -m pip --disable-pip-version-check -q install 'numpy<2' 'setuptools<81' libpecos omikuji napkinxc fasttext
+	$(PEERS)/bin/python -m pip --disable-pip-version-check -q install fastapi uvicorn
 	@touch $@
 
 # Side by side with the peers, then the page that shows it.

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from . import common, guided, page, sanitizers
+from . import common, connections, guided, page, sanitizers
 from .common import NAMES, OTHERS, Outcome, Tally, campaign, record
 
 
@@ -46,6 +46,8 @@ def runs(name: str, args: argparse.Namespace) -> Iterable[tuple[str, Tally]]:
     how["seconds"] = None if args.cases else args.seconds
     if name == "sanitizers":
         yield from sanitizers.runs(**how)
+    elif name == "connections":
+        yield name, connections.run(args.seed)
     elif name == "guided":
         found = guided.run(args.seed, args.seconds)
         if found is None:

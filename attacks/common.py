@@ -105,7 +105,7 @@ def attack(name: str) -> type[Attack]:
 
 
 NAMES = ("readers", "store", "door", "concurrency", "interrupts", "kills")
-OTHERS = ("guided", "sanitizers")  # made of them, or by other means
+OTHERS = ("guided", "connections", "sanitizers")  # made of them, or by other means
 
 
 # ── judging, in the worker ──────────────────────────────────────────────────────────────────────────────────────────

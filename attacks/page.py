@@ -25,6 +25,7 @@ TITLES = {
     "interrupts": "Ctrl-C",
     "kills": "Kills",
     "serve": "Requests",
+    "connections": "Connections",
     "sanitizers": "Under sanitizers",
 }
 ABOUT = {
@@ -54,6 +55,11 @@ longest time from the signal to the end of the call, on a machine that does othe
     "kills": """SIGKILL at random moments, up to three times in a row. Afterwards the model folder is the old one or
 the new one, to the byte; and a training that goes on from its checkpoint ends with the same bytes as one that was not
 killed.""",
+    "connections": """Ten thousand connections that say nothing, others that send half a request or a byte at a time,
+announce 50 MB, send 5 MB in chunks, leave at once, talk nonsense, send damaged PDF files, read nothing of what they
+asked for; and workers that are killed. Each must end in an answer, a 4xx, or being closed, and *others* who ask
+meanwhile must get the right answer; the table shows how long they waited at most, on a machine that does other things
+too. The server has two workers and gives its clients 2 s.""",
     "serve": """[schemathesis](https://pypi.org/project/schemathesis/) asks a server by the description that it gives of
 itself, with requests that fit and with requests that do not: other types, missing and odd values, limits and what lies
 beyond them. Statuses, types and bodies of answers must be as described; a 5xx is a fault. `tests/serve` repeats it with
@@ -73,7 +79,14 @@ def newest() -> dict[str, Line]:
         lines = path.read_text(encoding="utf-8").splitlines()
         if lines:
             found[path.stem] = json.loads(lines[-1])
-    order = [*NAMES[:1], "guided", *NAMES[1:], "serve", *(name for name in found if name.startswith("sanitizers-"))]
+    order = [
+        *NAMES[:1],
+        "guided",
+        *NAMES[1:],
+        "serve",
+        "connections",
+        *(name for name in found if name.startswith("sanitizers-")),
+    ]
     return {name: found[name] for name in order if name in found}
 
 

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from serve_report import serving_section
+
 HERE = Path(__file__).parent
 Line = dict[str, Any]
 
@@ -391,6 +393,7 @@ def page(to: Path) -> Iterator[str]:
     yield from storage_section(best)
     yield from softmax_section()
     yield from neighbors_section()
+    yield from serving_section()
     yield from scaling_section(to)
     yield from million_section()
     yield from parity_section()

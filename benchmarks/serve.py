@@ -1,12 +1,14 @@
 """Requests a second, and how long they take: client and server on one machine.
 
-    python benchmarks/serve.py MODEL [--seconds 10] [--minutes 0]
+    python benchmarks/serve.py MODEL [--seconds 10] [--peers] [--minutes 0]
 
 wrk (Debian's package) asks `xtrellis serve MODEL` for labels of short texts: as fast as it can on 32 connections, then
 a client of our own at half of that load, whose times are taken from when a request was due, so that waiting counts.
-Then texts in batches, beside `predict` of the same texts in this process. `--minutes` adds a long run on 64
-connections, with the model replaced every 20 seconds: every answer is compared, and the server's memory watched. On a
-machine that others use as well, look at the processor time of a request or text: it says what the rate would be.
+`--peers` asks Annif's own server with omikuji and a plain FastAPI around PECOS the same, in the same run
+(`serve_peers.py`; `--keep FOLDER` keeps what they have learned). Then texts in batches, beside `predict` of the same
+texts in this process. `--minutes` adds a long run on 64 connections, with the model replaced every 20 seconds: every
+answer is compared, and the server's memory watched. On a machine that others use as well, look at the processor time
+of a request or text: it says what the rate would be.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ import time
 from pathlib import Path
 
 from common import record
+from serve_peers import Peer, annif, body_for, pecos
 
 import xtrellis as xt
 
@@ -34,7 +37,7 @@ WRK = """
 local bodies = {{ {bodies} }}
 local i = 0
 wrk.method = "POST"
-wrk.headers["Content-Type"] = "application/json"
+wrk.headers["Content-Type"] = "{kind}"
 request = function()
   i = i % #bodies + 1
   return wrk.format(nil, nil, nil, bodies[i])
@@ -77,14 +80,17 @@ class Server:
         self.process.wait(60)
 
 
-def wrk(server: Server, bodies: list[str], seconds: int, connections: int) -> dict[str, float]:
+def wrk(
+    server: Server | Peer, bodies: list[str], seconds: int, connections: int, *, path: str = "/tag",
+    kind: str = "application/json",
+) -> dict[str, float]:  # fmt: skip
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
-        script.write(WRK.format(bodies=", ".join(f"[==[{body}]==]" for body in bodies)))
+        script.write(WRK.format(kind=kind, bodies=", ".join(f"[==[{body}]==]" for body in bodies)))
         script.flush()
         before, client = server.processor(), resource.getrusage(resource.RUSAGE_CHILDREN)
         told = subprocess.run(
             ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "-s", script.name,
-             f"http://127.0.0.1:{server.port}/tag"], capture_output=True, text=True, check=True,
+             f"http://127.0.0.1:{server.port}{path}"], capture_output=True, text=True, check=True,
         ).stdout  # fmt: skip
     if "Non-2xx" in told or "Socket errors" in told:
         raise SystemExit(told)
@@ -160,19 +166,24 @@ def in_batches(server: Server, tagger: xt.Tagger, texts: list[str]) -> dict[str,
 async def long_run(server: Server, model: Path, bodies: list[str], minutes: float) -> dict[str, float]:
     """64 connections, all answers compared, the model replaced again and again."""
     wanted = {body: server.ask("POST", "/tag", body.encode()).partition(b'"tags"')[2] for body in bodies}
-    until, asked, wrong, sizes = time.monotonic() + 60 * minutes, 0, 0, []
+    until, asked, wrong, lost, sizes = time.monotonic() + 60 * minutes, 0, 0, 0, []
 
     async def client() -> None:
-        nonlocal asked, wrong
+        nonlocal asked, wrong, lost
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         while time.monotonic() < until:
             body = random.choice(bodies)
             raw = body.encode()
             writer.write(b"POST /tag HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                          b"Content-Length: %d\r\n\r\n" % len(raw) + raw)  # fmt: skip
-            head = await reader.readuntil(b"\r\n\r\n")
-            answer = await reader.readexactly(int(re.search(rb"content-length: (\d+)", head)[1]))
             asked += 1
+            try:
+                head = await reader.readuntil(b"\r\n\r\n")
+                answer = await reader.readexactly(int(re.search(rb"content-length: (\d+)", head)[1]))
+            except (OSError, EOFError):
+                lost += 1
+                reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+                continue
             wrong += answer.partition(b'"tags"')[2] != wanted[body]
         writer.close()
 
@@ -184,7 +195,7 @@ async def long_run(server: Server, model: Path, bodies: list[str], minutes: floa
 
     await asyncio.gather(replace(), *[client() for _ in range(64)])
     reloads = float(re.search(rb"xtrellis_reloads_total (\d+)", server.ask("GET", "/metrics"))[1])
-    return {"minutes": minutes, "requests": asked, "wrong": wrong, "reloads": reloads,
+    return {"minutes": minutes, "requests": asked, "wrong": wrong, "lost": lost, "reloads": reloads,
             "memory_first_mb": sizes[0], "memory_last_mb": sizes[-1], "memory_most_mb": max(sizes)}  # fmt: skip
 
 
@@ -196,6 +207,10 @@ def main() -> None:
     )
     parser.add_argument("--seconds", type=int, default=10)
     parser.add_argument("--minutes", type=float, default=0)
+    parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--keep", type=Path, help="folder of the peers' models")
+    parser.add_argument("--shared", action="store_true", help="note that others use the machine meanwhile")
+    parser.add_argument("--only-long", action="store_true", help="the long run alone")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder) / args.model.name
@@ -208,27 +223,36 @@ def main() -> None:
         short = [" ".join(text.split()[:8]) for text in texts[:200]]
         bodies = [json.dumps({"text": text, "k": 5}).replace("]==]", "") for text in short]
         facts = {"model": args.model.name, "labels": tagger.n_labels}
+        keep = (args.keep or Path(folder)).resolve()
+        peers = [start(keep / start.__name__) for start in (pecos, annif)] if args.peers else []
         server = Server(model)
         try:
-            for connections in (1, 32, 64):
+            for connections in () if args.only_long else (1, 32, 64):
                 fast = wrk(server, bodies, args.seconds, connections)
                 print(connections, fast)
                 record("serve", what="wrk", connections=connections, **facts, **fast)
                 most = fast["requests_per_second"] if connections == 32 else 0.0
                 if most:
-                    for rate in (most / 2, 1500.0):
+                    for aim, rate in (("half", most / 2), ("1500", 1500.0)):
                         half = asyncio.run(paced(server, bodies, rate, args.seconds, 32))
                         print(half)
-                        record("serve", what="paced", **facts, **half)
-            batches = in_batches(server, tagger, texts)
-            print(batches)
-            record("serve", what="batches", **facts, **batches)
+                        record("serve", what="paced", aim=aim, **facts, **half)
+                for peer in peers:
+                    asked = [body_for(peer, body) for body in bodies]
+                    told = wrk(peer, asked, args.seconds, connections, path=peer.path, kind=peer.kind)
+                    print(peer.name, connections, told)
+                    record("serve", what="peer", peer=peer.name, connections=connections, **told)
+            if not args.only_long:
+                batches = in_batches(server, tagger, texts)
+                print(batches)
+                record("serve", what="batches", **facts, **batches)
             if args.minutes:
                 run = asyncio.run(long_run(server, model, bodies, args.minutes))
                 print(run)
-                record("serve", what="long", **facts, **run)
+                record("serve", what="long", shared=args.shared, load=os.getloadavg()[0], **facts, **run)
         finally:
-            server.stop()
+            for running in (server, *peers):
+                running.stop()
 
 
 if __name__ == "__main__":

@@ -20,20 +20,23 @@ data::Strings strings(const In<std::uint8_t>& text, const In<Offset>& offsets) {
 NB_MODULE(data, m) {
     m.def(
         "format_answers",
-        [](int shape, In2<Id> labels, In2<float> scores, In<std::uint8_t> names, In<Offset> name_offsets,
-           In<std::uint8_t> before, In<Offset> before_offsets, In<std::uint8_t> after, In<Offset> after_offsets) {
+        [](int shape, In2<Id> labels, In2<float> scores, In<float> chances, In<std::uint8_t> names,
+           In<Offset> name_offsets, In<std::uint8_t> before, In<Offset> before_offsets, In<std::uint8_t> after,
+           In<Offset> after_offsets) {
             std::string out;
             {
                 nb::gil_scoped_release release;
                 out = data::format_answers(static_cast<data::Shape>(shape), labels.data(), scores.data(),
+                                           chances.size() ? chances.data() : nullptr,
                                            static_cast<Offset>(labels.shape(0)), static_cast<Offset>(labels.shape(1)),
                                            strings(names, name_offsets), strings(before, before_offsets),
                                            strings(after, after_offsets));
             }
             return nb::bytes(out.data(), out.size());
         },
-        "shape"_a, "labels"_a.noconvert(), "scores"_a.noconvert(), "names"_a.noconvert(), "name_offsets"_a.noconvert(),
-        "before"_a.noconvert(), "before_offsets"_a.noconvert(), "after"_a.noconvert(), "after_offsets"_a.noconvert());
+        "shape"_a, "labels"_a.noconvert(), "scores"_a.noconvert(), "chances"_a.noconvert(), "names"_a.noconvert(),
+        "name_offsets"_a.noconvert(), "before"_a.noconvert(), "before_offsets"_a.noconvert(), "after"_a.noconvert(),
+        "after_offsets"_a.noconvert());
     m.def(
         "parse_rows",
         [](In<std::uint8_t> text, bool labelled, bool comments, std::int64_t n_labels, std::int64_t n_features,

@@ -21,6 +21,13 @@ void append_score(std::string& out, float score) {
     append_number(out, static_cast<double>(score), std::chars_format::general, 9);
 }
 
+// The shortest digits that give the double back, with a point or an exponent: a number that is no integer.
+void append_exact(std::string& out, float value) {
+    const std::size_t begin = out.size();
+    append_number(out, static_cast<double>(value));
+    if (out.find_first_of(".en", begin) == std::string::npos) out += ".0";
+}
+
 // Calls use(i) for every answer of a row, and puts `between` between two.
 template <class Use>
 void each(std::string& out, const Id* labels, Offset k, const char* between, Use use) {
@@ -35,10 +42,10 @@ void each(std::string& out, const Id* labels, Offset k, const char* between, Use
 
 }  // namespace
 
-std::string format_answers(Shape shape, const Id* labels, const float* scores, Offset rows, Offset k,
-                           const Strings& names, const Strings& before, const Strings& after) {
+std::string format_answers(Shape shape, const Id* labels, const float* scores, const float* chances, Offset rows,
+                           Offset k, const Strings& names, const Strings& before, const Strings& after) {
     std::string out;
-    for (Offset row = 0; row < rows; ++row, labels += k, scores += k) {
+    for (Offset row = 0; row < rows; ++row, labels += k, scores += k, chances += chances ? k : 0) {
         if (shape == Shape::pairs) {
             each(out, labels, k, " ", [&](Offset i) {
                 append_number(out, labels[i]);
@@ -55,6 +62,18 @@ std::string format_answers(Shape shape, const Id* labels, const float* scores, O
             each(out, labels, k, ", ", [&](Offset i) { append(out, names, labels[i]); });
             out += "], \"scores\": [";
             each(out, labels, k, ", ", [&](Offset i) { append_score(out, scores[i]); });
+        } else if (shape == Shape::served) {
+            out += "\"tags\":[";
+            each(out, labels, k, ",", [&](Offset i) {
+                out += '{';
+                append(out, names, labels[i]);
+                out += ",\"score\":";
+                append_exact(out, scores[i]);
+                out += ",\"probability\":";
+                if (chances) append_exact(out, chances[i]);
+                else out += "null";
+                out += '}';
+            });
         } else {
             out += "\"tags\": [";
             each(out, labels, k, ", ", [&](Offset i) {

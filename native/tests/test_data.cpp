@@ -138,11 +138,18 @@ void answers() {
     const float scores[] = {0.5f, 0, 1e-5f, 0, 0, 0};
     const Offset names[] = {0, 1, 3}, before[] = {0, 1, 1};
     const Strings named{"abb", names}, first{"f", before}, none;
-    CHECK(format_answers(Shape::lists, labels, scores, 2, 3, named, first, none) ==
+    CHECK(format_answers(Shape::lists, labels, scores, nullptr, 2, 3, named, first, none) ==
           "{f\"labels\": [bb, a], \"scores\": [0.5, 9.99999975e-06]}\n{\"labels\": [], \"scores\": []}\n");
-    CHECK(format_answers(Shape::tags, labels, scores, 1, 1, named, none, first) ==
+    CHECK(format_answers(Shape::tags, labels, scores, nullptr, 1, 1, named, none, first) ==
           "{\"tags\": [{\"label\": bb, \"score\": 0.5}]f}\n");
-    CHECK(format_answers(Shape::pairs, labels, scores, 2, 3, none, none, none) == "1:0.5 0:9.99999975e-06\n\n");
+    CHECK(format_answers(Shape::pairs, labels, scores, nullptr, 2, 3, none, none, none) ==
+          "1:0.5 0:9.99999975e-06\n\n");
+    const float chances[] = {1, 0, 0.25f, 0, 0, 0};
+    CHECK(format_answers(Shape::served, labels, scores, chances, 2, 3, named, first, none) ==
+          "{f\"tags\":[{bb,\"score\":0.5,\"probability\":1.0},"
+          "{a,\"score\":9.999999747378752e-06,\"probability\":0.25}]}\n{\"tags\":[]}\n");
+    CHECK(format_answers(Shape::served, labels, scores, nullptr, 1, 1, named, none, none) ==
+          "{\"tags\":[{bb,\"score\":0.5,\"probability\":null}]}\n");
 }
 
 }  // namespace

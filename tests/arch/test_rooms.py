@@ -17,7 +17,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "architecture.md"
 ORDER = [
     "_native", "core", "arrays", "store", "data", "text", "vocabulary", "labels", "metrics", "model", "explain",
     "index", "linear", "softmax", "neighbors", "names", "neural", "rank", "catalog", "tuning", "tagger", "engines",
-    "halving", "interop", "sklearn", "serve", "experiments", "cli",
+    "halving", "interop", "sklearn", "annif", "serve", "experiments", "cli",
 ]  # fmt: skip
 # Rooms within rooms, from left to right; they keep the same rule among themselves.
 INNER = {"neural": ["training", "scoring", "encoders", "glas", "ova", "elias", "xtransformer"]}

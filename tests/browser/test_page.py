@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import axe_playwright_python
 import pytest
+from pdf_world import made
+from pdf_world import page as pdf_page
 from playwright.sync_api import Page, expect
 from serve_world import HOSTILE, TOPICS, Server
+
+import xtrellis as xt
 
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 PASTE = """text => {
@@ -185,6 +190,55 @@ def test_a_file_is_read(open_page, tmp_path: Path) -> None:
     (tmp_path / "not.txt").write_bytes(b"\x00\x01\x02")
     page.set_input_files("input[type=file]", tmp_path / "not.txt")
     expect(page.locator("#said")).to_contain_text("not a text file")
+
+
+def test_a_pdf_file_is_read(open_page, browser, server: Server, tmp_path: Path) -> None:
+    (tmp_path / "paper.pdf").write_bytes(made(pdf_page("knead the dough"), pdf_page("with flour and yeast")))
+    page = open_page()
+    page.set_input_files("input[type=file]", tmp_path / "paper.pdf")
+    expect(page.locator(".tag-name").first).to_contain_text("baking")
+    expect(page.locator("#text")).to_have_value(re.compile("knead the dough\\s+with flour"))
+    (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7 nothing")
+    other = browser.new_page()  # browsers complain of any 4xx
+    other.goto(server.url)
+    other.wait_for_selector("html[data-ready]")
+    other.set_input_files("input[type=file]", tmp_path / "broken.pdf")
+    expect(other.locator("#said")).to_contain_text("broken.pdf: the PDF file is damaged")
+    other.close()
+
+
+def test_names_in_another_language(browser, tmp_path: Path) -> None:
+    """And two labels of one name are two: a verdict on one is none on the other."""
+    texts = ["fish in the lake swim", "fish from the oven", "boats on the lake"] * 30
+    ids = [["v:animal"], ["v:food"], ["v:boats"]] * 30
+    labels = [
+        xt.Label("v:animal", {"en": "fish", "fi": "kalat"}),
+        xt.Label("v:food", {"en": "fish", "fi": "kala"}),
+        xt.Label("v:boats", {"en": "boats", "fi": "veneet"}),
+    ]
+    model = xt.LinearTree(index=xt.BalancedTree(max_leaf=2), threads=1)
+    tagger = xt.Tagger(xt.Vectorizer(), model, vocabulary=xt.Vocabulary(labels), language="en").fit(texts, ids)
+    tagger.save(tmp_path / "library")
+    server = Server(tmp_path / "library", "--feedback", tmp_path / "kept")
+    page = browser.new_page()
+    try:
+        page.goto(server.url)
+        page.wait_for_selector("html[data-ready]")
+        assert sorted(find(page, "fish in the lake, fish from the oven, boats")) == ["boats", "fish", "fish"]
+        page.locator(".tag .yes").nth(0).click()
+        expect(page.locator(".tag.yes")).to_have_count(1)
+        page.select_option("#spoken", label="in Finnish")
+        expect(page.locator(".tag .name", has_text="veneet")).to_be_visible()
+        assert sorted(page.locator(".tag .name").all_inner_texts()) == ["kala", "kalat", "veneet"]
+        expect(page.locator(".tag.yes")).to_have_count(1)
+        page.click("text=Send decision")
+        expect(page.locator("#said")).to_contain_text("Thank you")
+        kept = json.loads((tmp_path / "kept" / "library.jsonl").read_text())
+        assert len(kept["labels"]) == 1
+        assert kept["labels"][0].startswith("v:")
+    finally:
+        page.close()
+        server.stop()
 
 
 def test_the_server_goes_and_comes_back(browser, model: Path) -> None:

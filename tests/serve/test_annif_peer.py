@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import re
 import subprocess
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from serve_world import TOPICS, Server, texts_and_labels
+from annif_world import BIN, NAMES, TEXT, Home
+from serve_world import Server, texts_and_labels
 
 import xtrellis as xt
 
-ANNIF = Path(__file__).parents[2] / ".venv-annif" / "bin"
-if not (ANNIF / "annif").exists():
+if not (BIN / "annif").exists():
     pytest.skip("the real Annif is not installed; `make annif-env` does it", allow_module_level=True)
 
-NAMES = {topic: f"http://example.org/topic/{i}" for i, topic in enumerate(TOPICS)}
-TEXT = "knead the dough with flour and yeast, then into the oven"
 CONFIG = """
 [ours]
 name=ours
@@ -56,63 +50,32 @@ def server(tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.fixture(scope="module")
-def annif(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
-    home = tmp_path_factory.mktemp("home")
-    (home / "projects.cfg").write_text(CONFIG.format(url=server.url))
-    vocabulary = "".join(f"<{uri}>\t{re.sub('[<>]', '', topic)}\n" for topic, uri in NAMES.items())
-    (home / "vocab.tsv").write_text(vocabulary)
-    for name, rows, seed in (("train", 200, 1), ("test", 60, 2)):
-        found = zip(*texts_and_labels(rows, seed), strict=True)
-        lines = (f"{text}\t{' '.join(f'<{NAMES[topic]}>' for topic in row)}\n" for text, row in found)
-        (home / f"{name}.tsv").write_text("".join(lines))
-
-    # Annif's words come from NLTK, whose sentence splitter would be downloaded; one that knows nothing will do.
-    punkt = home / "nltk_data" / "tokenizers" / "punkt_tab" / "english"
-    punkt.mkdir(parents=True)
-    for name in ("abbrev_types.txt", "collocations.tab", "sent_starters.txt", "ortho_context.tab"):
-        (punkt / name).write_text("")
-    env = {**os.environ, "NLTK_DATA": str(home / "nltk_data")}
-
-    def run(*args: str, stdin: str = "") -> str:
-        done = subprocess.run(
-            [ANNIF / "annif", *args], cwd=home, env=env, input=stdin, capture_output=True, text=True, timeout=200,
-            check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        assert "HTTP request failed" not in done.stderr
-        return done.stdout
-
-    run("load-vocab", "--language", "en", "topics", "vocab.tsv")
-    run("train", "tfidf", "train.tsv")
-    return run
+def home(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Home:
+    made = Home(tmp_path_factory.mktemp("home"), CONFIG.format(url=server.url))
+    made.run("load-vocab", "--language", "en", "topics", "vocab.tsv")
+    made.run("train", "tfidf", "train.tsv")
+    return made
 
 
-def test_suggest(annif: Callable[..., str], server: Server) -> None:
-    lines = [line.split("\t") for line in annif("suggest", "ours", "--limit", "3", stdin=TEXT).splitlines()]
+def test_suggest(home: Home, server: Server) -> None:
+    lines = [line.split("\t") for line in home.run("suggest", "ours", "--limit", "3", stdin=TEXT).splitlines()]
     assert [line[0] for line in lines] == [f"<{tag['label']}>" for tag in server.tag(TEXT, k=3)]
     assert lines[0][1] == "baking"
 
 
-def test_eval(annif: Callable[..., str]) -> None:
+def test_eval(home: Home) -> None:
     """As good as our own measurement says, which Annif's tfidf is not."""
-
-    def f1(project: str) -> float:
-        told = annif("eval", project, "test.tsv")
-        found = re.search(r"^F1@5:\s+(\S+)$", told, re.MULTILINE)
-        assert found, told
-        return float(found[1])
-
-    assert f1("ours") > 0.4
-    assert f1("both") > 0.4
+    assert home.f1("ours") > 0.4
+    assert home.f1("both") > 0.4
 
 
-def test_ensemble(annif: Callable[..., str]) -> None:
-    first = annif("suggest", "both", stdin=TEXT).splitlines()[0]
+def test_ensemble(home: Home) -> None:
+    first = home.run("suggest", "both", stdin=TEXT).splitlines()[0]
     assert first.split("\t")[0] == f"<{NAMES['baking']}>"
-    assert "True" in annif("show-project", "ours")
+    assert "True" in home.run("show-project", "ours")
 
 
-def test_learn_with_its_client(annif: Callable[..., str], server: Server) -> None:
+def test_learn_with_its_client(home: Home, server: Server) -> None:
     text, uri = "zither quince zephyr oven", NAMES["music"]
     script = (
         "import sys, annif_client\n"
@@ -122,7 +85,7 @@ def test_learn_with_its_client(annif: Callable[..., str], server: Server) -> Non
         "documents = [{'text': sys.argv[2], 'subjects': [{'uri': sys.argv[3], 'label': 'music'}]}] * 40\n"
         "print(client.learn('topics', documents))\n"
     )
-    arguments = [ANNIF / "python", "-c", script, f"{server.url}/v1/", text, uri]
+    arguments = [BIN / "python", "-c", script, f"{server.url}/v1/", text, uri]
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stderr
-    assert annif("suggest", "ours", "--limit", "1", stdin=text).startswith(f"<{uri}>")
+    assert home.run("suggest", "ours", "--limit", "1", stdin=text).startswith(f"<{uri}>")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -269,3 +270,32 @@ def test_mistakes_at_the_start(folder: Path, tmp_path: Path) -> None:
         with pytest.raises(RuntimeError, match=says) as caught:
             Server(*args)
         assert "Traceback" not in str(caught.value)
+
+
+def test_a_long_request_is_answered_by_one_version(tmp_path: Path) -> None:
+    """Its model is replaced in the middle: the lines that follow are still of the version it began with."""
+    folder, asked = tmp_path / "topics", [f"{TEXT} {i}" for i in range(10_000)]  # 10 MB of lines: no socket holds them
+    first, second = trained(seed=0), trained(seed=7)
+    first.save(folder)
+    right, other = ({tag.score for tag in one.tag(asked[0], 12)} for one in (first, second))
+    assert not right & other - {1.0}
+    server = Server(folder, "--max-body", 10_000_000)
+    try:
+        body = "".join(json.dumps({"text": text}) + "\n" for text in asked).encode()
+        head = (
+            "POST /tag?k=12 HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nConnection: close\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n"
+        ).encode()
+        with socket.create_connection(("127.0.0.1", server.port)) as connection:
+            connection.sendall(head + body)
+            said = connection.recv(1000)
+            assert b" 200 " in said
+            second.save(folder)
+            wait(lambda: server.get("/health").json["models"]["topics"] == 2)  # while the rest waits to be read
+            while more := connection.recv(65536):
+                said += more
+        assert said.count(b"\n{") + 1 >= 10_000
+        assert set(map(float, re.findall(rb'"score":([^,]+),', said))) == right  # whatever their numbers: same words
+        assert {tag["score"] for tag in server.tag(asked[0], k=12)} == other
+    finally:
+        assert server.stop() == 0

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from urllib.parse import urlencode
 
 import pytest
-from serve_world import Server
+from serve_world import Answered, Server
 
 import xtrellis as xt
 
@@ -14,7 +15,7 @@ IDS = [["v:animal"], ["v:food"], ["v:boats"], ["v:bread"]] * 30
 LABELS = [
     xt.Label("v:animal", {"en": "fish"}),
     xt.Label("v:food", {"en": "fish"}),
-    xt.Label("v:boats", {"en": "boats", "fi": "veneet"}),
+    xt.Label("v:boats", {"en": "boats", "fi": "veneet"}, notation=("B1",)),
     xt.Label("v:bread", {"en": "bread"}),
 ]
 
@@ -47,3 +48,39 @@ def test_decisions_go_by_ids(server: Server, tmp_path_factory: pytest.TempPathFa
     assert (answer.status, answer.json["unknown"], answer.json["learned"]) == (200, [], True)
     kept = next(tmp_path_factory.getbasetemp().glob("vocabulary*/kept/library.jsonl"))
     assert '"labels":["v:boats","v:animal"]' in kept.read_text().replace(": ", ":").replace(", ", ",")
+
+
+def test_names_in_the_languages_that_are_asked_for(server: Server) -> None:
+    text = "boats on the lake"
+
+    def names(**asked: object) -> dict[str, str]:
+        return {tag["id"]: tag["label"] for tag in server.post("/tag", {"text": text, "k": 4, **asked}).json["tags"]}
+
+    assert names()["v:boats"] == "boats"
+    for languages in (["fi"], ["sv", "fi"], ["FI-fi"]):
+        found = names(languages=languages)
+        assert (found["v:boats"], found["v:bread"]) == ("veneet", "bread")  # in another where there is none in this
+    assert names(languages=["en", "fi"])["v:boats"] == "boats"
+    many = server.post("/tag", {"texts": [text] * 5, "k": 1, "languages": ["fi"]}).json["results"]
+    assert [(tag["id"], tag["label"]) for one in many for tag in one["tags"]] == [("v:boats", "veneet")] * 5
+    line = json.dumps({"text": text}).encode()
+    lines = server.ask("POST", "/tag?k=1&languages=sv,fi", line, {"Content-Type": "application/x-ndjson"}).lines
+    assert lines[0]["tags"][0]["label"] == "veneet"
+    assert server.get("/models/library").json["languages"] == ["en", "fi"]
+    assert server.post("/tag", {"text": text, "languages": ["x"] * 9}).status == 422
+    assert server.post("/tag", {"text": text, "languages": [""]}).status == 422
+    assert server.post("/tag", {"text": text, "languages": "fi"}).status == 422
+
+
+def test_languages_and_notations_as_annif_has_them(server: Server) -> None:
+    def suggest(**asked: object) -> Answered:
+        body = urlencode({"text": "boats on the lake", "limit": 1, **asked}).encode()
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        return server.ask("POST", "/v1/projects/library/suggest", body, form)
+
+    first = {"uri": "v:boats", "notation": "B1"}
+    for language, label in (("", "boats"), ("en", "boats"), ("fi", "veneet")):
+        found = suggest(language=language).json["results"][0]
+        assert found == {**first, "label": label, "score": found["score"]}
+    assert suggest(language="sv").json["detail"] == 'language "sv" not supported by vocabulary'
+    assert server.get("/v1/vocabs").json["vocabs"][0]["languages"] == ["en", "fi"]

@@ -25,6 +25,10 @@ def random_top(rows: int, k: int, seed: int) -> TopK:
     return TopK(labels, scores, len(NAMES))
 
 
+def formatted(lines: AnswerLines, *given: object, **more: object) -> str:
+    return lines.format(*given, **more).decode("utf-8", "surrogatepass")
+
+
 def twin(shape: str, top: TopK, before: list[str], after: list[str]) -> str:
     out = []
     for row, (labels, scores) in enumerate(zip(top.labels.tolist(), top.scores.tolist(), strict=True)):
@@ -51,8 +55,8 @@ def test_lines_of_many_answers(shape: str, most_names: int, monkeypatch: pytest.
         top = random_top(200, k, seed)
         before = [f'"id": {i}, ' if i % 3 else "" for i in range(200)]
         after = [', "reason": "ä"' if i % 5 == 0 else "" for i in range(200)]
-        assert lines.format(shape, top, before, after) == twin(shape, top, before, after)
-        assert lines.format(shape, top) == twin(shape, top, [""] * 200, [""] * 200)
+        assert formatted(lines, shape, top, before, after) == twin(shape, top, before, after)
+        assert formatted(lines, shape, top) == twin(shape, top, [""] * 200, [""] * 200)
 
 
 def test_scores_can_be_read_back() -> None:
@@ -64,7 +68,31 @@ def test_scores_can_be_read_back() -> None:
 
 def test_no_rows_and_no_answers() -> None:
     lines = AnswerLines(StringTable.of(NAMES), encode_basestring)
-    assert lines.format("lists", TopK(np.empty((0, 3), np.int32), np.empty((0, 3), np.float32), 6)) == ""
+    assert formatted(lines, "lists", TopK(np.empty((0, 3), np.int32), np.empty((0, 3), np.float32), 6)) == ""
     nothing = TopK(np.full((2, 3), -1, np.int32), np.zeros((2, 3), np.float32), 6)
-    assert lines.format("lists", nothing) == '{"labels": [], "scores": []}\n' * 2
-    assert lines.format("pairs", nothing) == "\n\n"
+    assert formatted(lines, "lists", nothing) == '{"labels": [], "scores": []}\n' * 2
+    assert formatted(lines, "pairs", nothing) == "\n\n"
+
+
+@pytest.mark.parametrize("most_names", [200_000, 2])
+def test_served_answers_are_what_an_encoder_writes(most_names: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers to the last bit, as doubles: an answer is the same whichever way it was asked for."""
+    monkeypatch.setattr(answers, "MOST_NAMES", most_names)
+    names = [f'"id":"v:{i}","label":{json.dumps(name)}' for i, name in enumerate(NAMES)]
+    lines, top = AnswerLines(names, str), random_top(100, 4, 5)
+    scores = np.where(np.isfinite(top.scores), top.scores, np.float32(0.25))
+    top, chances = TopK(top.labels, scores, len(NAMES)), TopK(top.labels, scores[::-1] / 3, len(NAMES))
+    for known in (None, chances):
+        made = lines.format("served", top, [f'"id":{i},' for i in range(100)], [""] * 100, chances=known)
+        for row, line in enumerate(made.decode().splitlines()):
+            tags = [
+                {
+                    "id": f"v:{label}",
+                    "label": NAMES[label],
+                    "score": float(top.scores[row, i]),
+                    "probability": None if known is None else float(known.scores[row, i]),
+                }
+                for i, label in enumerate(top.labels[row].tolist())
+                if label >= 0
+            ]
+            assert json.loads(line) == {"id": row, "tags": tags}

@@ -8,6 +8,6 @@ def format_rows(
     labelled: bool, base: int, begin: int, end: int,
 ) -> bytes: ...
 def format_answers(
-    shape: int, labels: Int32, scores: Float32, names: UInt8, name_offsets: Int64, before: UInt8, before_offsets: Int64,
-    after: UInt8, after_offsets: Int64,
+    shape: int, labels: Int32, scores: Float32, chances: Float32, names: UInt8, name_offsets: Int64, before: UInt8,
+    before_offsets: Int64, after: UInt8, after_offsets: Int64,
 ) -> bytes: ...

@@ -112,8 +112,9 @@ async def _suggest(app: App, request: Request, served: Served, texts: list[str],
     if not 0 <= threshold <= 1:
         raise Problem(400, f"threshold must be a number from 0 to 1; got {said[:40]!r}")
     language = given.get("language")
-    if language and language != language_of(app, served):
+    if language and language not in languages_of(app, served):
         raise Problem(400, f'language "{language[:40]}" not supported by vocabulary')
+    spoken = (language,) if language else ()
     require_short(texts, app.settings.limits.text)
     request.tells(served.id, texts)
     if not texts:
@@ -121,7 +122,7 @@ async def _suggest(app: App, request: Request, served: Served, texts: list[str],
     # `limit` is the most that a client wants: one that wants more than we give gets what we give
     k = max(1, min(limit, app.settings.limits.k, len(served.version.labels)))
     try:
-        found = await app.batcher(served).ask(texts, Options(k, None, False), request)
+        found = await app.batcher(served).ask(texts, Options(k, None, False, spoken), request)
     except XtrellisError as error:
         raise Problem(503, str(error), title="Service unavailable") from None
     return [_cut(one, limit, threshold) for one in found]
@@ -137,10 +138,11 @@ def _cut(found: Found, limit: int, threshold: float) -> Found:
 
 def _results(found: Found) -> list[dict[str, Any]]:
     """Probabilities where they are known; scores of ours that are none lie between 0 and 1 as well."""
-    known, points = found.version.labels, found.chances if found.chances is not None else found.scores
+    known, points = found.spoken, found.chances if found.chances is not None else found.scores
+    code = found.version.labels.notation
     return [
-        {"uri": known.id(label), "label": known.name(label), "notation": None, "score": max(0.0, min(1.0, score))}
-        for label, score in zip(found.labels, points, strict=True)
+        {"uri": known.id(i), "label": known.name(i), "notation": code(i), "score": max(0.0, min(1.0, score))}
+        for i, score in zip(found.labels, points, strict=True)
     ]
 
 
@@ -151,10 +153,15 @@ def language_of(app: App, served: Served) -> str:
     return said if isinstance(said, str) and said else app.settings.language
 
 
+def languages_of(app: App, served: Served) -> list[str]:
+    """That names can be asked for in."""
+    return sorted({language_of(app, served), *served.version.labels.languages})
+
+
 def _vocab(app: App, served: Served) -> dict[str, Any]:
     return {
         "vocab_id": served.id,
-        "languages": [language_of(app, served)],
+        "languages": languages_of(app, served),
         "size": len(served.version.labels),
         "loaded": True,
     }

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
 
 from ..core import InputError, XtrellisError
+from . import pdf
 from .batching import Found, Options
-from .bodies import EXPLAIN, FEEDBACK, LINE, TAG, TagRequest
-from .messages import JSON, NDJSON, Answer, Request, as_json, decode, encoded, whole
+from .bodies import EXPLAIN, FEEDBACK, LINE, TAG, TagRequest, TextLine
+from .messages import JSON, NDJSON, PDF, Answer, Request, as_json, decode, encoded, whole
 from .models import Served, Version
 from .problems import ClientGoneError, Problem
 
@@ -19,18 +22,23 @@ if TYPE_CHECKING:
 STRONGEST = 12  # features of a step, neighbours, reasons that an explanation shows
 MOST_WORDS = 2000  # of a text that are marked
 AUTOMATIC = ("auto", "auto-corpus")
+MOST_LANGUAGES = 8  # that names are wanted in
+T = TypeVar("T")
 
 
 async def tag(app: App, request: Request) -> Answer:
     """POST /tag: labels of one text, of several, or of lines as they come."""
-    kind = request.require_type(JSON, NDJSON)
+    kind = request.require_type(JSON, NDJSON, PDF)
     raw = await request.body()
     lines: list[Any] = []
     if kind == NDJSON:
         asked = _from_query(request)
-        found = enumerate(raw.splitlines(), 1)
-        lines = [decode(line, LINE, where=f"line {i}") for i, line in found if line.strip()]
+        lines = _lines(raw)
         texts = [line.text for line in lines]
+    elif kind == PDF:
+        asked = _from_query(request)
+        texts = [(await pdf.read(app, request, raw))["text"]]
+        asked.text, asked.texts = texts[0], None
     else:
         asked = decode(raw, TAG)
         if (asked.text is None) == (asked.texts is None):
@@ -38,28 +46,33 @@ async def tag(app: App, request: Request) -> Answer:
         texts = [asked.text] if asked.text is not None else asked.texts or []
     del raw
     served = app.find(asked.model)
+    version = served.version
     options = checked(app, served, texts, asked, request)
     if asked.explain and (len(texts) != 1 or asked.texts is not None):
         raise Problem(422, "the body: explain is for one text; POST /explain tells of one label of each")
     if NDJSON in request.header(b"accept") or kind == NDJSON:
         ids = [line.id for line in lines] if lines else None
-        return Answer(content_type=NDJSON.encode(), stream=stream(app, request, served, texts, ids, options))
-    found_all = await _answers(app, request, served, texts, options)
-    about = {"model": served.id, "version": found_all[0].version.number}
+        parts = stream(app, request, served, version, texts, ids, options)
+        return Answer(content_type=NDJSON.encode(), stream=parts)
     if asked.texts is not None:
-        return as_json({**about, "results": [found.to_dict() for found in found_all]})
-    one = found_all[0].to_dict()
+        joined = b"".join([part async for part in stream(app, request, served, version, texts, None, options)])
+        about = encoded({"model": served.id, "version": version.number})
+        # a line's end is the only line break there is in JSON without blanks
+        return Answer(about[:-1] + b',"results":[' + joined[:-1].replace(b"\n", b",") + b"]}")
+    found = (await _answers(app.batcher(served).ask(texts, options, request)))[0]
+    one = found.to_dict()
     if asked.explain:
-        await _add_reasons(app, found_all[0], texts[0], one)
-    return as_json({**about, **one})
+        await _add_reasons(app, found, texts[0], one)
+    return as_json({"model": served.id, "version": found.version.number, **one})
 
 
 def _from_query(request: Request) -> TagRequest:
     """Options of a request whose body is lines."""
     given = request.query()
-    unknown = sorted(set(given) - {"model", "k", "threshold", "guess"})
+    unknown = sorted(set(given) - {"model", "k", "threshold", "guess", "languages"})
     if unknown:
-        raise Problem(400, f"the query has no parameter {unknown[0][:40]!r}; it has model, k, threshold and guess")
+        has = "it has model, k, threshold, guess and languages"
+        raise Problem(400, f"the query has no parameter {unknown[0][:40]!r}; {has}")
     cut: Any = given.get("threshold")
     if cut is not None and cut not in AUTOMATIC:
         try:
@@ -70,7 +83,17 @@ def _from_query(request: Request) -> TagRequest:
     if guess not in ("true", "false"):
         raise Problem(400, f"guess must be true or false; got {guess[:40]!r}")
     k = whole(given, "k", 5, at_least=1)
-    return TagRequest(texts=[], model=given.get("model"), k=k, threshold=cut, guess=guess == "true")
+    spoken = [one for one in given.get("languages", "").split(",") if one]
+    return TagRequest(texts=[], model=given.get("model"), k=k, threshold=cut, guess=guess == "true", languages=spoken)
+
+
+def _lines(raw: bytes) -> list[TextLine]:
+    """All at once; what is wrong with one of them is found line by line."""
+    try:
+        return LINE.decode_lines(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        found = enumerate(raw.splitlines(), 1)
+        return [decode(line, LINE, where=f"line {i}") for i, line in found if line.strip()]
 
 
 def checked(app: App, served: Served, texts: Sequence[str], asked: TagRequest, request: Request) -> Options:
@@ -86,7 +109,10 @@ def checked(app: App, served: Served, texts: Sequence[str], asked: TagRequest, r
         raise Problem(422, f"threshold {asked.threshold!r} needs probabilities, which {served.id} does not know")
     if isinstance(asked.threshold, float) and not -1e300 < asked.threshold < 1e300:
         raise Problem(422, "threshold must be a finite number")
-    return Options(min(asked.k, len(served.version.labels)), asked.threshold, asked.guess)
+    spoken = tuple(asked.languages)
+    if len(spoken) > MOST_LANGUAGES or any(not 0 < len(language) <= 40 for language in spoken):
+        raise Problem(422, f"languages must be at most {MOST_LANGUAGES} codes such as en or sv-FI")
+    return Options(min(asked.k, len(served.version.labels)), asked.threshold, asked.guess, spoken)
 
 
 def require_short(texts: Sequence[str], most: int) -> None:
@@ -97,37 +123,38 @@ def require_short(texts: Sequence[str], most: int) -> None:
             raise Problem(413, f"text{which} has {len(text):,} characters; at most {most:,} are allowed")
 
 
-async def _answers(app: App, request: Request, served: Served, texts: Sequence[str], options: Options) -> list[Found]:
-    batcher = app.batcher(served)
-    found: list[Found] = []
-    while len(found) < len(texts):
-        if request.gone:
-            raise ClientGoneError
-        try:
-            found += await batcher.ask(texts[len(found) : len(found) + batcher.block()], options, request)
-        except XtrellisError as error:
-            raise Problem(422, str(error)) from None
-    return found
+async def _answers(coming: Awaitable[T]) -> T:
+    try:
+        return await coming
+    except XtrellisError as error:
+        raise Problem(422, str(error)) from None
 
 
 async def stream(
-    app: App, request: Request, served: Served, texts: Sequence[str], ids: Sequence[Any] | None, options: Options
+    app: App,
+    request: Request,
+    served: Served,
+    version: Version,
+    texts: Sequence[str],
+    ids: Sequence[Any] | None,
+    options: Options,
 ) -> AsyncIterator[bytes]:
-    """A line for each text, block by block."""
+    """A line for each text, block by block, all by one version of the model."""
     batcher, begin = app.batcher(served), 0
+
+    def ask(begin: int, end: int) -> Awaitable[bytes]:
+        return batcher.ask_lines(version, texts[begin:end], options, request, None if ids is None else ids[begin:end])
+
     end = min(len(texts), batcher.block())
-    coming = batcher.ask(texts[:end], options, request)
+    coming = ask(0, end)
     while begin < len(texts):
-        found, here = await coming, slice(begin, end)
+        lines = await _answers(coming)
+        if request.gone:
+            raise ClientGoneError
         begin, end = end, min(len(texts), end + batcher.block())
-        if begin < end:  # the next block is looked at while the lines of this one are made
-            coming = batcher.ask(texts[begin:end], options, request)
-        names = ids[here] if ids is not None else [None] * len(found)
-        lines = [
-            encoded(one.to_dict() if name is None else {"id": name, **one.to_dict()})
-            for one, name in zip(found, names, strict=True)
-        ]
-        yield b"\n".join(lines) + b"\n"
+        if begin < end:  # the next block is looked at while this one is sent
+            coming = ask(begin, end)
+        yield lines
 
 
 # ── why ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -199,6 +226,7 @@ def _brief(served: Served) -> dict[str, Any]:
         "version": version.number,
         "kind": type(version.tagger.model).__name__,
         "labels": len(version.labels),
+        "languages": version.labels.languages,
         "rows": version.tagger.n_rows,
         "probabilities": version.probabilities,
         "explains": version.why_no_explanation is None,
@@ -226,6 +254,7 @@ async def model(app: App, request: Request) -> Answer:
             "fault": served.fault,
             "feedback": app.journal is not None,
             "learns": app.settings.learn,
+            "reads_pdf": pdf.available(),
             "limits": {name: getattr(app.settings.limits, name) for name in ("text", "k", "explained")},
         }
     )

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
 from ..core import ParameterError
-from . import annif, api, openapi, pages
+from . import annif, api, openapi, pages, pdf
 from .access import LEARN, OPEN, READ, AccessLog, Door
 from .batching import Batcher
 from .counters import Counters
@@ -53,6 +53,7 @@ ROUTES = (
     Route("GET", "/health", api.health, OPEN),
     Route("GET", "/metrics", api.metrics, READ),
     Route("POST", "/tag", api.tag, READ, works=True),
+    Route("POST", "/text", pdf.text, READ, works=True),
     Route("POST", "/explain", api.explain, READ, works=True),
     Route("GET", "/models", api.models, READ),
     Route("GET", "/models/{id}", api.model, READ),
@@ -146,6 +147,7 @@ class App:
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="serve")
         self.journal = None if settings.feedback is None else Journal(settings.feedback)
         self._batchers = {name: Batcher(served, self.counters, loop) for name, served in self.models.items()}
+        self.pdf_places = pdf.places()
         self._tasks = [loop.create_task(self._watch()), loop.create_task(self._flush())]
 
     def stop(self) -> None:

@@ -17,10 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..tagger import Tags, asked_for
+from ..arrays import TopK
+from ..tagger import asked_for
 from .counters import Counters
-from .messages import Request
+from .messages import Request, encoded
 from .models import Served, Version
+from .names import Spoken
 
 INLINE = 0.002  # seconds of work that the event loop does itself
 BLOCK = 0.05  # seconds of work in one batch, about: others wait as long
@@ -36,20 +38,22 @@ class Options(NamedTuple):
     k: int = 5
     threshold: float | str | None = None
     guess: bool = False
+    languages: tuple[str, ...] = ()
 
 
 class Found(NamedTuple):
-    """The answers to one text, as numbers of labels; `version` knows their names."""
+    """The answers to one text, as numbers of labels; `spoken` knows what they are called."""
 
     labels: list[int]
     scores: list[float]
     chances: list[float] | None
     reason: str | None
     version: Version
+    spoken: Spoken
 
     def tags(self) -> list[dict[str, Any]]:
         """As answers have them."""
-        known, rows = self.version.labels, zip(self.labels, self.scores, self.chances or self.scores, strict=True)
+        known, rows = self.spoken, zip(self.labels, self.scores, self.chances or self.scores, strict=True)
         if self.chances is None:
             return [{"id": known.id(i), "label": known.name(i), "score": s, "probability": None} for i, s, _ in rows]
         return [{"id": known.id(i), "label": known.name(i), "score": s, "probability": p} for i, s, p in rows]
@@ -60,13 +64,27 @@ class Found(NamedTuple):
 
 
 class Job:
-    """Texts of one request that wait."""
+    """Texts of one request that wait for a version of the model. Answers are `Found`, or lines of JSON (bytes)."""
 
-    __slots__ = ("future", "options", "request", "size", "texts")
+    __slots__ = ("future", "ids", "lines", "options", "request", "size", "texts", "version")
 
-    def __init__(self, texts: Sequence[str], options: Options, request: Request, future: asyncio.Future[Any]) -> None:
-        self.texts, self.options, self.request, self.future = texts, options, request, future
+    def __init__(
+        self,
+        version: Version,
+        texts: Sequence[str],
+        options: Options,
+        request: Request,
+        future: asyncio.Future[Any],
+        *,
+        lines: bool = False,
+        ids: Sequence[Any] | None = None,
+    ) -> None:
+        self.version, self.texts, self.options, self.request, self.future = version, texts, options, request, future
+        self.lines, self.ids = lines, ids
         self.size = sum(map(len, texts)) + EACH * len(texts)
+
+
+Outcome = list[Found] | bytes | Exception
 
 
 class Batcher:
@@ -82,9 +100,20 @@ class Batcher:
     def ask(self, texts: Sequence[str], options: Options, request: Request) -> asyncio.Future[list[Found]]:
         """Answers to come, in the order of the texts; cancelled if the client leaves first."""
         future: asyncio.Future[list[Found]] = self._loop.create_future()
-        self._waiting.append(Job(texts, options, request, future))
-        self._schedule()
+        self._wait(Job(self.served.version, texts, options, request, future))
         return future
+
+    def ask_lines(
+        self, version: Version, texts: Sequence[str], options: Options, request: Request, ids: Sequence[Any] | None
+    ) -> asyncio.Future[bytes]:
+        """Answers to come as a line of JSON each, by this version: that of the request's beginning."""
+        future: asyncio.Future[bytes] = self._loop.create_future()
+        self._wait(Job(version, texts, options, request, future, lines=True, ids=ids))
+        return future
+
+    def _wait(self, job: Job) -> None:
+        self._waiting.append(job)
+        self._schedule()
 
     def block(self) -> int:
         """How many texts of a long list to ask for at a time, by how long they take."""
@@ -114,10 +143,10 @@ class Batcher:
         if not jobs:
             return
         if size * version.rate < INLINE:
-            self._done(jobs, answer_jobs(version, jobs))
+            self._done(jobs, answer_jobs(jobs))
         else:
             self._working += 1
-            running = self._loop.run_in_executor(self._thread, answer_jobs, version, jobs)
+            running = self._loop.run_in_executor(self._thread, answer_jobs, jobs)
             running.add_done_callback(lambda ended: self._finished(jobs, ended))
         if self._waiting:
             self._schedule()
@@ -132,7 +161,7 @@ class Batcher:
         if self._waiting:
             self._schedule()
 
-    def _done(self, jobs: list[Job], outcomes: list[list[Found] | Exception]) -> None:
+    def _done(self, jobs: list[Job], outcomes: list[Outcome]) -> None:
         n_texts = sum(len(job.texts) for job in jobs)
         self._counters.add("batches")
         self._counters.add("texts", n_texts, key=self.served.id)
@@ -145,59 +174,89 @@ class Batcher:
                 job.future.set_result(outcome)
 
 
-def answer_jobs(version: Version, jobs: Sequence[Job]) -> list[list[Found] | Exception]:
+def answer_jobs(jobs: Sequence[Job]) -> list[Outcome]:
     """What each job gets: its answers, or the error that its own texts cause."""
-    begun = time.perf_counter()
-    outcomes: dict[int, list[Found] | Exception] = {}
-    groups: dict[Options, list[int]] = {}
+    outcomes: dict[int, Outcome] = {}
+    groups: dict[tuple[int, Options], list[int]] = {}
     for i, job in enumerate(jobs):
-        groups.setdefault(job.options, []).append(i)
-    for options, members in groups.items():
+        groups.setdefault((id(job.version), job.options), []).append(i)
+    for members in groups.values():
+        version, options = jobs[members[0]].version, jobs[members[0]].options
+        begun, at = time.perf_counter(), 0
         texts = [text for i in members for text in jobs[i].texts]
         try:
-            found = answer(version, texts, options)
+            if len(texts) < FEW and not any(jobs[i].lines for i in members):
+                singly = _singly(version, texts, options)
+                for i in members:
+                    outcomes[i], at = singly[at : at + len(jobs[i].texts)], at + len(jobs[i].texts)
+            else:
+                batch = Batch(version, texts, options)
+                for i in members:
+                    end = at + len(jobs[i].texts)
+                    outcomes[i], at = batch.lines(at, end, jobs[i].ids) if jobs[i].lines else batch.found(at, end), end
         except Exception as error:
             if len(members) > 1:  # whose fault it is: one by one
-                alone = [answer_jobs(version, [jobs[i]])[0] for i in members]
+                alone = [answer_jobs([jobs[i]])[0] for i in members]
                 outcomes |= dict(zip(members, alone, strict=True))
             else:
                 outcomes[members[0]] = error
-            continue
-        at = 0
-        for i in members:
-            outcomes[i] = found[at : at + len(jobs[i].texts)]
-            at += len(jobs[i].texts)
-    spent, size = time.perf_counter() - begun, sum(job.size for job in jobs)
-    version.rate += SLOWER * (spent / max(1, size) - version.rate)
+        spent, size = time.perf_counter() - begun, sum(jobs[i].size for i in members)
+        version.rate += SLOWER * (spent / max(1, size) - version.rate)
     return [outcomes[i] for i in range(len(jobs))]
 
 
-def answer(version: Version, texts: Sequence[str], options: Options) -> list[Found]:
-    """`Tagger.tag` for each text, as numbers; a few go one by one, which is quicker, and gives the same."""
-    tagger, (k, threshold, guess) = version.tagger, options
-    if len(texts) < FEW:
-        return [_one(version, tagger.tag(text, k, threshold=threshold, guess=guess)) for text in texts]
-    top = tagger.predict(texts, asked_for(k, threshold), guess=guess)
-    kept, chances = tagger.cut(top, threshold), tagger.probabilities(top)
-    labels, scores = kept.labels.tolist(), top.scores.tolist()
-    likely = None if chances is None else chances.scores.tolist()
-    silent = set() if guess else set(np.flatnonzero((top.labels < 0).all(axis=1)).tolist())
-    found = []
-    for i, row in enumerate(labels):
-        reason = tagger.why_silent(texts[i]) if i in silent else None
-        if -1 in row:
-            places = [j for j, label in enumerate(row) if label >= 0][:k]
-            mine = [row[j] for j in places]
-            points = [scores[i][j] for j in places]
-            chance = None if likely is None else [likely[i][j] for j in places]
-        else:
-            mine, points, chance = row[:k], scores[i][:k], None if likely is None else likely[i][:k]
-        found.append(Found(mine, points, chance, reason, version))
-    return found
+class Batch:
+    """`Tagger.tag` for many texts at once; gives the same."""
+
+    def __init__(self, version: Version, texts: Sequence[str], options: Options) -> None:
+        tagger, self._k = version.tagger, options.k
+        self._version, self._texts, self._spoken = version, texts, version.labels.speaking(options.languages)
+        self._top = tagger.predict(texts, asked_for(options.k, options.threshold), guess=options.guess)
+        self._chances = tagger.probabilities(self._top)
+        kept = self._top if options.threshold is None else tagger.cut(self._top, options.threshold)
+        self._labels = kept.labels
+        if self._labels.shape[1] > options.k:  # more were looked at than are wanted
+            alive = self._labels >= 0
+            self._labels = np.where(alive & (alive.cumsum(axis=1) <= options.k), self._labels, -1)
+        none = () if options.guess else np.flatnonzero((self._top.labels < 0).all(axis=1)).tolist()
+        self._silent = {i: tagger.why_silent(texts[i]) for i in none}
+
+    def found(self, begin: int, end: int) -> list[Found]:
+        """As numbers."""
+        labels, scores = self._labels[begin:end].tolist(), self._top.scores[begin:end].tolist()
+        likely = None if self._chances is None else self._chances.scores[begin:end].tolist()
+        out = []
+        for i, row in enumerate(labels):
+            mine, points, chance = row, scores[i], None if likely is None else likely[i]
+            if -1 in row:
+                places = [j for j, label in enumerate(row) if label >= 0]
+                mine, points = [row[j] for j in places], [points[j] for j in places]
+                chance = None if chance is None else [chance[j] for j in places]
+            out.append(Found(mine, points, chance, self._silent.get(begin + i), self._version, self._spoken))
+        return out
+
+    def lines(self, begin: int, end: int, ids: Sequence[Any] | None) -> bytes:
+        """As lines of JSON, made by a kernel; texts that were sent with an id have it."""
+        rows = slice(begin, end)
+        before = None if ids is None else ["" if id is None else f'"id":{encoded(id).decode()},' for id in ids]
+        reasons = {i - begin: reason for i, reason in self._silent.items() if begin <= i < end and reason is not None}
+        after = None
+        if reasons:
+            after = [f',"reason":{encoded(reasons[i]).decode()}' if i in reasons else "" for i in range(end - begin)]
+        top = TopK(self._labels[rows], self._top.scores[rows], self._top.n_labels)
+        chances = None if self._chances is None else self._chances[rows]
+        return self._spoken.lines.format("served", top, before, after, chances=chances)
 
 
-def _one(version: Version, tags: Tags) -> Found:
-    find = version.labels.number
-    known = bool(tags) and tags[0].probability is not None
-    chances = [tag.probability or 0.0 for tag in tags] if known else None
-    return Found([find(tag.id) for tag in tags], [tag.score for tag in tags], chances, tags.reason, version)
+def _singly(version: Version, texts: Sequence[str], options: Options) -> list[Found]:
+    """A few go one by one, which is quicker."""
+    k, threshold, guess, languages = options
+    spoken, find = version.labels.speaking(languages), version.labels.number
+    out = []
+    for text in texts:
+        tags = version.tagger.tag(text, k, threshold=threshold, guess=guess)
+        known = bool(tags) and tags[0].probability is not None
+        chances = [tag.probability or 0.0 for tag in tags] if known else None
+        numbers, scores = [find(tag.id) for tag in tags], [tag.score for tag in tags]
+        out.append(Found(numbers, scores, chances, tags.reason, version, spoken))
+    return out

@@ -18,6 +18,14 @@ Cut = Annotated[
     ),
 ]
 Guess = Annotated[bool, Meta(description="Answer texts without any known word with labels that are likely anyway.")]
+Languages = Annotated[
+    list[Annotated[str, Meta(min_length=1, max_length=40)]],
+    Meta(
+        max_length=8,
+        description="Languages that labels are wanted in, the dearest first, where the model's vocabulary has such "
+        "names; else they are called as the model calls them.",
+    ),
+]
 Names = list[Annotated[str, Meta(max_length=10_000, pattern=r"\S")]]  # not blank
 
 
@@ -31,6 +39,7 @@ class TagRequest(Struct, forbid_unknown_fields=True):
     threshold: Cut | None = None
     guess: Guess = False
     explain: Annotated[bool, Meta(description="Say of each label why; for one text.")] = False
+    languages: Languages = []
 
 
 class TextLine(Struct):

@@ -16,6 +16,7 @@ T = TypeVar("T")
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 GONE = "xtrellis.gone"  # what our protocol notes in a scope when its connection is lost
 JSON, NDJSON, FORM = "application/json", "application/x-ndjson", "application/x-www-form-urlencoded"
+PDF = "application/pdf"
 DRAINED = 4  # a body up to so many times too large is read to its end, so that the client hears why it is refused
 
 

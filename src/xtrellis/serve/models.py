@@ -19,8 +19,7 @@ from ..core import InputError, StoreError, XtrellisError
 from ..model import Model, why_no_explanation
 from ..store import describe, load
 from ..tagger import Tagger
-from .labels import Labels
-from .tree import TreeView, tree_of
+from .names import Labels, TreeView, tree_of
 
 Fingerprint = tuple[Any, ...]
 WARM = "a text that the model is warmed up with"

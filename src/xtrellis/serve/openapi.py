@@ -10,7 +10,7 @@ import msgspec
 from .. import __version__
 from .access import LEARN, OPEN
 from .bodies import REQUESTS
-from .messages import FORM, JSON, NDJSON
+from .messages import FORM, JSON, NDJSON, PDF
 from .settings import Settings
 
 if TYPE_CHECKING:
@@ -143,16 +143,17 @@ _LIMIT = {"type": "integer", "minimum": 0, "default": 10}
 _THRESHOLD = {"type": "number", "minimum": 0, "maximum": 1, "default": 0}
 _FOUND = {404: "there is no such model"}
 _LINES = [
-    _query("model", _STRING, "The model's id; of lines only"),
-    _query("k", {"type": "integer", "minimum": 1}, "Labels a text gets at most; of lines only"),
-    _query("threshold", _STRING, "A number, auto or auto-corpus; of lines only"),
-    _query("guess", {"enum": ["true", "false"]}, "Of lines only"),
+    _query("model", _STRING, "The model's id; of lines and PDF files only"),
+    _query("k", {"type": "integer", "minimum": 1}, "Labels a text gets at most; of lines and PDF files only"),
+    _query("threshold", _STRING, "A number, auto or auto-corpus; of lines and PDF files only"),
+    _query("guess", {"enum": ["true", "false"]}, "Of lines and PDF files only"),
+    _query("languages", _STRING, "Of label names, the dearest first: sv,en; of lines and PDF files only"),
 ]
 OPERATIONS: dict[str, dict[str, Any]] = {
     "/tag": {
         "summary": "Labels of one text or several; as lines if the body is, or if Accept says so",
         "parameters": _LINES,
-        "body": {JSON: {"schema": _ref("TagRequest")}, NDJSON: {"schema": _ref("TextLine")}},
+        "body": {JSON: {"schema": _ref("TagRequest")}, NDJSON: {"schema": _ref("TextLine")}, PDF: {"schema": {}}},
         "answers": {
             "200": {
                 "description": "labels, best first",
@@ -160,6 +161,12 @@ OPERATIONS: dict[str, dict[str, Any]] = {
             }
         },
         "codes": {422: "wrong values"},
+    },
+    "/text": {
+        "summary": "The text of a PDF file",
+        "body": {PDF: {"schema": {}}},
+        "answers": _json(_shape("text pages read", text=_STRING, pages=_INTEGER, read=_INTEGER)),
+        "codes": {422: "no PDF file, damaged, locked, or without text"},
     },
     "/explain": {
         "summary": "Why a label fits a text or does not: words, ways through the tree, neighbours, names",

@@ -1,5 +1,6 @@
 """Strings in, names out: `Tagger`, what it answers, and how good it is."""
 
+from .labels import goes_by_names
 from .likely import asked_for, knows_probabilities
 from .living import Drift, KeptRows
 from .measuring import METRICS, Unknown, above, evaluate_predictions, unknown_labels
@@ -9,5 +10,5 @@ from .tags import Tag, Tags
 
 __all__ = [
     "METRICS", "OTHER_FEATURES", "Drift", "KeptRows", "PreparedData", "Tag", "Tagger", "Tags", "Unknown", "above",
-    "asked_for", "evaluate_predictions", "knows_probabilities", "unknown_labels",
+    "asked_for", "evaluate_predictions", "goes_by_names", "knows_probabilities", "unknown_labels",
 ]  # fmt: skip

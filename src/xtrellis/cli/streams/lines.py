@@ -129,11 +129,16 @@ def xmc_lines(found: Answered, names: Names) -> Iterator[str]:
     """`label:score` pairs, best first."""
     if len(found.top) >= MANY:
         for begin in range(0, len(found.top), TOGETHER):
-            yield names.lines().format("pairs", found.top[begin : begin + TOGETHER])
+            yield _as_text(names.lines().format("pairs", found.top[begin : begin + TOGETHER]))
         return
     for labels, scores in zip(found.top.labels.tolist(), found.top.scores.tolist(), strict=True):
         pairs = [f"{label}:{score:.9g}" for label, score in zip(labels, scores, strict=True) if label >= 0]
         yield " ".join(pairs) + "\n"
+
+
+def _as_text(lines: bytes) -> str:
+    """Names may hold what UTF-8 has no place for."""
+    return lines.decode("utf-8", "surrogatepass")
 
 
 def _many(
@@ -152,7 +157,7 @@ def _many(
             listed = found.top.labels[rows.start : rows.stop].tolist()
             after = [names.ids(labels) + rest for labels, rest in zip(listed, after, strict=True)]
         above = None if before is None else list(map(before, rows))
-        yield names.lines().format(shape, found.top[rows.start : rows.stop], above, after)
+        yield _as_text(names.lines().format(shape, found.top[rows.start : rows.stop], above, after))
 
 
 def _reason(found: Answered, row: int, tagger: Tagger, names: Names) -> str:

@@ -81,5 +81,6 @@ export const card = (model) => get(`/models/${encodeURIComponent(model)}`);
 export const tree = (model, node) => get(`/models/${encodeURIComponent(model)}/tree`, { node });
 export const labels = (model, given, signal) => get("/labels", { model, ...given }, signal);
 export const tag = (body, signal) => post("/tag", body, signal);
+export const pdfText = (file, signal) => ask("/text", { method: "POST", headers: { "Content-Type": "application/pdf" }, body: file, signal });
 export const explain = (body, signal) => post("/explain", body, signal);
 export const feedback = (body) => post("/feedback", body);

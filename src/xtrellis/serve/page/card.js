@@ -3,6 +3,7 @@
 import { count, h, svg, visible } from "./dom.js";
 
 const plain = (value) => (value === null || value === undefined ? "–" : typeof value === "object" ? JSON.stringify(value) : String(value));
+const when = (date) => (Number.isNaN(Date.parse(date)) ? date : new Date(date).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" }));
 const number = (x) => (Number.isInteger(x) ? count(x) : x.toFixed(x < 1 ? 3 : 1));
 const bytes = (n) => { for (const unit of ["B", "kB", "MB", "GB"]) { if (n < 1000) return `${n.toFixed(unit === "B" ? 0 : 1)} ${unit}`; n /= 1000; } return `${n.toFixed(1)} TB`; };
 
@@ -13,16 +14,17 @@ export function cardView(card) {
   const data = about.data || {};
   const facts = [
     ["Kind", about.preset ? `${card.kind} (preset ${about.preset})` : card.kind], ["Labels", count(card.labels)],
-    ["Learned from", `${count(card.rows)} texts`], ["Data", (data.files || []).join(", ") || null], ["Trained", about.date],
-    ["Last changed", new Date(card.changed).toLocaleString()], ["Size on disk", bytes(folder.total_size)],
+    ["Learned from", `${count(card.rows)} texts`], ["Data", (data.files || []).join(", ") || null], ["Trained", about.date && when(about.date)],
+    ["Last changed", when(card.changed)], ["Size on disk", bytes(folder.total_size)],
     ["Written by", Object.entries(folder.written_by).map(([name, version]) => `${name} ${version}`).join(", ")],
-    ["Version here", `${card.version}, loaded ${new Date(card.loaded).toLocaleString()}`],
+    ["Version here", `${card.version}, loaded ${when(card.loaded)}`],
     ["Decisions", card.learns ? "kept, and learned from at once" : card.feedback ? "kept for the next training" : "not kept"],
-    ...Object.entries(about.notes || {}).map(([name, value]) => [name, plain(value)]),
+    ["Languages of names", card.languages.join(", ")],
+    ...Object.entries(about.notes || {}).filter(([name]) => name !== "name").map(([name, value]) => [name, plain(value)]),
   ].filter(([, value]) => value);
   const rare = Object.entries(card.labels_with_rows_at_most || {});
   const element = h("div", {},
-    h("h1", {}, card.id), h("p", { class: "quiet" }, "The model card"),
+    h("h1", { dir: "auto" }, visible(String(about.notes?.name ?? card.id))), h("p", { class: "quiet" }, `The model card of ${card.id}`),
     card.fault ? h("p", { class: "banner", role: "alert" }, `A newer model is there, but cannot be loaded: ${card.fault}`) : null,
     h("div", { class: "two" },
       h("div", { class: "stack" },

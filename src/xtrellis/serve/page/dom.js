@@ -48,6 +48,9 @@ export function visible(text) {
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "\u00b7");
 }
 
+/** A name that may be broken after its dots, slashes and the like, before it is broken anywhere. */
+export const breakable = (name) => name.split(/(?<=[._/:-])(?=\w)/).flatMap((part, i) => (i ? [h("wbr"), part] : [part]));
+
 /** Call a function when nothing has come for a while. */
 export function later(milliseconds, call) {
   let timer;

@@ -1,27 +1,38 @@
 // The first view: a text, its labels, why they were found, and what a person decides about them.
 
 import * as api from "./api.js";
-import { count, h, later, percent, put, say, visible } from "./dom.js";
+import { breakable, count, h, later, percent, put, say, visible } from "./dom.js";
 import { marksFor } from "./marks.js";
 import { picker } from "./picker.js";
 import { whyPanel } from "./why.js";
 
 const LARGEST_FILE = 4_000_000;
+const LARGEST_PDF = 16_000_000;
 const LONG = 100_000; // characters: browsers take minutes to lay out more in a text field, so only the beginning is shown
 const SHOWN = 5_000;
-const EXAMPLE = "Paste a text here, or drop a file (.txt, .md).";
+function languageName(tag) {
+  try {
+    return `in ${new Intl.DisplayNames(["en"], { type: "language" }).of(tag)}`;
+  } catch { // a tag that is none
+    return `in ${visible(tag)}`;
+  }
+}
 
 export function tagView(card) {
+  const kinds = card.reads_pdf ? [".txt", ".md", ".pdf"] : [".txt", ".md"];
   const state = { tags: [], verdicts: new Map(), added: [], text: "", reasons: new Map(), asked: null };
 
   // ── the text ────────────────────────────────────────────────────────────────────────────────────────────────────
   const marks = h("div", { class: "marks", "aria-hidden": "true" });
-  const area = h("textarea", { id: "text", placeholder: EXAMPLE, spellcheck: "false", dir: "auto", "aria-describedby": "keys" });
+  const area = h("textarea", { id: "text", placeholder: `Paste a text here, or drop a file (${kinds.join(", ")}).`, spellcheck: "false", dir: "auto", "aria-describedby": "keys" });
   const editor = h("div", { class: "editor" }, marks, area);
   const k = h("input", { id: "k", type: "number", min: "1", max: String(Math.min(100, card.labels)), value: String(Math.min(10, card.labels)) });
   const cut = h("select", { id: "cut" }, h("option", { value: "" }, "the best"), card.probabilities ? h("option", { value: "auto" }, "only likely ones") : null);
+  // names in another language, where the vocabulary has some
+  const spoken = card.languages.length > 1
+    ? h("select", { id: "spoken" }, h("option", { value: "" }, "as the model has them"), card.languages.map((tag) => h("option", { value: tag }, languageName(tag)))) : null;
   const go = h("button", { class: "main", type: "button", onclick: () => find() }, "Find labels");
-  const file = h("input", { type: "file", accept: ".txt,.md,text/plain,text/markdown", hidden: true, "aria-label": "Open a text file" });
+  const file = h("input", { type: "file", accept: `${kinds.join(",")},text/plain,text/markdown`, hidden: true, "aria-label": "Open a file" });
   const open = h("button", { type: "button", onclick: () => file.click() }, "Open a file");
   const unmark = () => put(marks);
 
@@ -59,14 +70,32 @@ export function tagView(card) {
   });
   k.addEventListener("change", () => find());
   cut.addEventListener("change", () => find());
+  spoken?.addEventListener("change", () => find());
 
   async function read(dropped) {
     if (!dropped) return;
+    if (card.reads_pdf && (dropped.type === "application/pdf" || /\.pdf$/i.test(dropped.name))) return readPdf(dropped);
     if (dropped.size > LARGEST_FILE) return say(`${dropped.name} is larger than 4 MB`);
     const raw = new Uint8Array(await dropped.arrayBuffer());
     if (raw.subarray(0, 4000).includes(0)) return say(`${dropped.name} is not a text file`);
     setText(new TextDecoder().decode(raw));
     find();
+  }
+
+  async function readPdf(dropped) {
+    if (dropped.size > LARGEST_PDF) return say(`${dropped.name} is larger than 16 MB`);
+    say(`Reading ${dropped.name} …`);
+    open.disabled = true;
+    try {
+      const told = await api.pdfText(dropped);
+      setText(told.text);
+      if (told.read < told.pages) say(`The first ${count(told.read)} of ${count(told.pages)} pages were read`);
+      find({ quietly: told.read < told.pages });
+    } catch (error) {
+      say(`${dropped.name}: ${error.message}`);
+    } finally {
+      open.disabled = false;
+    }
   }
 
   // ── asking ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -85,7 +114,7 @@ export function tagView(card) {
     const most = Math.max(1, Math.min(Number(k.value) || 10, Number(k.max)));
     list.setAttribute("aria-busy", "true");
     try {
-      const found = await api.tag({ text, model: card.id, k: most, ...(cut.value ? { threshold: cut.value } : {}) }, asked.signal);
+      const found = await api.tag({ text, model: card.id, k: most, ...(cut.value ? { threshold: cut.value } : {}), ...(spoken?.value ? { languages: [spoken.value] } : {}) }, asked.signal);
       const same = state.text === text;
       Object.assign(state, { tags: found.tags, reason: found.reason, text, reasons: new Map() });
       if (!same) { state.verdicts.clear(); state.added = []; }
@@ -134,10 +163,10 @@ export function tagView(card) {
   const copy = h("button", { type: "button", onclick: copyLabels }, "Copy labels");
   const send = h("button", { class: "main", type: "button", onclick: sendDecision }, "Send decision");
   const add = picker(card, (label) => {
-    if (!state.tags.some((tag) => tag.label === label.label) && !state.added.some((tag) => tag.label === label.label)) {
+    if (!state.tags.some((tag) => tag.id === label.id) && !state.added.some((tag) => tag.id === label.id)) {
       state.added.push({ ...label, probability: null, score: null });
     }
-    decide(label.label, "yes");
+    if (state.verdicts.get(label.id) !== "yes") decide(label.id, "yes");
     render();
     say(`${label.label} added`);
   });
@@ -154,16 +183,16 @@ export function tagView(card) {
     const share = known === null ? 0 : Math.max(0, Math.min(1, tag.probability ?? tag.score / longest));
     const told = known === null ? "added" : tag.probability === null ? tag.score.toPrecision(3) : percent(tag.probability);
     const panel = h("div", { class: "why", hidden: true });
-    const toggle = h("button", { class: "tag-name", type: "button", "aria-expanded": "false", "data-label": tag.label, onclick: () => unfold() },
-      h("span", { class: "top-line" }, h("span", { class: "name", dir: "auto" }, name), h("span", { class: "share" }, told)),
+    const toggle = h("button", { class: "tag-name", type: "button", "aria-expanded": "false", "data-label": tag.id, onclick: () => unfold() },
+      h("span", { class: "top-line" }, h("span", { class: "name", dir: "auto" }, breakable(name)), h("span", { class: "share" }, told)),
       h("span", { class: "bar", "aria-hidden": "true" }, h("i", { "--share": `${100 * share}%` })));
     const yes = h("button", { class: "yes", type: "button", "aria-label": `Accept ${name}`, title: "Accept (y)", onclick: () => judge("yes") }, "✓");
     const no = h("button", { class: "no", type: "button", "aria-label": `Reject ${name}`, title: "Reject (n)", onclick: () => judge("no") }, "✕");
     const item = h("li", { class: "tag" }, h("div", { class: "tag-line" }, toggle, h("span", { class: "verdict" }, yes, no)), panel);
 
-    function judge(verdict) { decide(tag.label, verdict); paint(); total(); }
+    function judge(verdict) { decide(tag.id, verdict); paint(); total(); }
     function paint() {
-      const verdict = state.verdicts.get(tag.label);
+      const verdict = state.verdicts.get(tag.id);
       item.classList.toggle("yes", verdict === "yes");
       item.classList.toggle("no", verdict === "no");
       yes.setAttribute("aria-pressed", String(verdict === "yes"));
@@ -176,14 +205,14 @@ export function tagView(card) {
       if (!opening) return;
       put(panel, h("p", { class: "quiet" }, "…"));
       try {
-        put(panel, whyPanel(await reasonsFor(tag.label)));
+        put(panel, whyPanel(await reasonsFor(tag.id)));
       } catch (error) {
         put(panel, h("p", { class: "quiet" }, error.message));
       }
     }
-    item.addEventListener("pointerenter", () => pointAt(tag.label));
+    item.addEventListener("pointerenter", () => pointAt(tag.id));
     item.addEventListener("pointerleave", () => pointAt(null));
-    item.addEventListener("focusin", () => pointAt(tag.label));
+    item.addEventListener("focusin", () => pointAt(tag.id));
     item.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       const verdict = { y: "yes", n: "no" }[event.key];
@@ -220,8 +249,8 @@ export function tagView(card) {
   }
 
   const chosen = () => {
-    const accepted = [...state.tags, ...state.added].filter((tag) => state.verdicts.get(tag.label) === "yes");
-    return accepted.length ? accepted : state.tags.filter((tag) => state.verdicts.get(tag.label) !== "no");
+    const accepted = [...state.tags, ...state.added].filter((tag) => state.verdicts.get(tag.id) === "yes");
+    return accepted.length ? accepted : state.tags.filter((tag) => state.verdicts.get(tag.id) !== "no");
   };
 
   async function copyLabels() {
@@ -245,7 +274,7 @@ export function tagView(card) {
     try {
       const kept = await api.feedback({
         model: card.id, text: state.text, labels: of("yes"), rejected: of("no"),
-        added: state.added.map((tag) => tag.label).filter((label) => state.verdicts.get(label) === "yes"),
+        added: state.added.map((tag) => tag.id).filter((id) => state.verdicts.get(id) === "yes"),
       });
       say(kept.learned ? "Thank you: kept, and learned from" : "Thank you: kept for the next training");
     } catch (error) {
@@ -261,8 +290,9 @@ export function tagView(card) {
     h("div", { class: "two" },
       h("section", { class: "card", "aria-label": "Text" },
         h("label", { for: "text" }, h("strong", {}, "Text")), editor, note,
-        h("div", { class: "row" }, go, open, clear, file,
-          h("span", {}, h("label", { for: "k" }, "at most "), k), h("span", {}, h("label", { for: "cut" }, "show "), cut)),
+        h("div", { class: "row" }, go, open, clear, file),
+        h("div", { class: "row" }, h("span", {}, h("label", { for: "k" }, "at most "), k), h("span", {}, h("label", { for: "cut" }, "show "), cut),
+          spoken ? h("span", {}, h("label", { for: "spoken" }, "named "), spoken) : null),
         h("p", { id: "keys", class: "quiet small" }, h("kbd", {}, "Ctrl"), " ", h("kbd", {}, "Enter"), " finds labels. On a label: ",
           h("kbd", {}, "↑"), h("kbd", {}, "↓"), " move, ", h("kbd", {}, "y"), " accepts, ", h("kbd", {}, "n"), " rejects, ", h("kbd", {}, "Enter"), " tells why.")),
       h("section", { class: "card", "aria-label": "Labels" }, h("h2", {}, "Labels"), list, empty, add.element, bottom)));

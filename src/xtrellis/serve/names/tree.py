@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Int64
-from ..index import LabelTree
-from ..model import Model
+from ...arrays import Int64
+from ...index import LabelTree
+from ...model import Model
 from .labels import Labels
 
 TYPICAL = 6  # labels that tell what a node is about

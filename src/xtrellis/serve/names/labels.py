@@ -6,17 +6,20 @@ A label's id is what other systems know it by (a URI). A tagger without a vocabu
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, Int64
-from ..tagger import Tagger
+from ...arrays import Array, Int64
+from ...tagger import Tagger
+from ...vocabulary import NAME_KINDS, Label
+from .spoken import Spoken
 
 MOST_FOUND = 20_000  # places of a search that are looked at
-MOST_KEPT = 200_000  # names that are kept as strings
+NOTATION = NAME_KINDS.index("notation")
+MOST_SPOKEN = 16  # choices of languages whose names are kept
 
 
 class Labels:
@@ -28,23 +31,57 @@ class Labels:
         self._vocabulary, self._language = tagger.vocabulary, tagger.language
         counts = tagger.label_counts
         self.counts: Int64 = np.zeros(len(self.names), np.int64) if counts is None else np.asarray(counts)
-        self._known: dict[int, str] = {}
+        self._numbers = None if tagger.vocabulary is None else tagger.label_numbers
+        self._spoken: dict[tuple[str, ...], Spoken] = {}
+        self.spoken = Spoken(self)
+        coded = tagger.vocabulary is not None and bool((tagger.vocabulary.name_kinds == NOTATION).any())
+        self._codes: dict[int, str] | None = {} if coded else None  # notations, by label
 
     def __len__(self) -> int:
         return len(self.names)
 
     def name(self, label: int) -> str:
-        """Of a label by its number; kept, since frequent ones are asked for again and again."""
-        found = self._known.get(label)
-        if found is None:
-            if len(self._known) >= MOST_KEPT:
-                self._known.clear()
-            found = self._known[label] = self.names[label]
-        return found
+        """Of a label by its number."""
+        return self.spoken.name(label)
 
     def id(self, label: int) -> str:
         """What other systems call it."""
         return self.name(label) if self._vocabulary is None else self.ids[label]
+
+    @property
+    def languages(self) -> list[str]:
+        """Languages that names are known in; none where names are all there is."""
+        return [] if self._vocabulary is None else [tag for tag in self._vocabulary.languages if tag]
+
+    def speaking(self, languages: tuple[str, ...]) -> Spoken:
+        """Names in the first of these languages that each label has one in."""
+        if not languages or self._vocabulary is None:
+            return self.spoken
+        found = self._spoken.get(languages)
+        if found is None:
+            if len(self._spoken) >= MOST_SPOKEN:
+                self._spoken.clear()
+            found = self._spoken[languages] = Spoken(self, languages)
+        return found
+
+    def names_by_language(self, label: int) -> Mapping[str, str]:
+        """Preferred names."""
+        known = self._described(label)
+        return {} if known is None else known.names
+
+    def notation(self, label: int) -> str | None:
+        """A label's first code, if its vocabulary has codes."""
+        if self._codes is None:
+            return None
+        found = self._codes.get(label)
+        if found is None:
+            known = self._described(label)
+            found = self._codes[label] = known.notation[0] if known is not None and known.notation else ""
+        return found or None
+
+    def _described(self, label: int) -> Label | None:
+        number = -1 if self._numbers is None else int(self._numbers[label])
+        return None if number < 0 or self._vocabulary is None else self._vocabulary[number]
 
     def number(self, id: str) -> int:
         """Of an id that a model has answered with. (Two labels may have one name.)"""

@@ -1,0 +1,5 @@
+"""Text of PDF files, read by a process of its own."""
+
+from .reading import available, places, read, text
+
+__all__ = ["available", "places", "read", "text"]
