@@ -107,27 +107,43 @@ def test_odd_data_has_an_estimate(shape, negatives):
     assert model.fit(X, Y).predict(X, k=1).labels.shape == (n, 1)
 
 
-@pytest.mark.parametrize(("threads", "n_trees"), [(1, 1), (3, 2)])
-def test_every_plan_gives_the_same_model(world, monkeypatch, threads, n_trees):
-    X, Y = world
+@pytest.fixture
+def small_files(monkeypatch):
     for module in ("estimate", "memory"):  # arrays of small data go to files too
         monkeypatch.setattr(f"xtrellis.linear.{module}.SPILLED", 1 << 16)
+
+
+@pytest.mark.parametrize(("threads", "n_trees"), [(1, 1), (3, 2)])
+def test_every_plan_gives_the_same_model(world, small_files, threads, n_trees):
+    X, Y = world
     model = LinearTree(index=xt.BalancedTree(arity=4, max_leaf=20), threads=threads, n_trees=n_trees)
     expected = bytes_of(model.clone().fit(X, Y))
     sizes = model.estimate(X, Y)
     roomy, tight = int(sizes.peak_bytes * 1.2), int(sizes.least_bytes * 1.001)
     assert not plan(sizes, roomy).spill
     assert plan(sizes, tight).spill
-    assert sizes.all_outside_bytes < sizes.outside_bytes < sizes.least_bytes
-    less, least = int(sizes.outside_bytes * 1.001), int(sizes.all_outside_bytes * 1.001)
+    assert not plan(sizes, tight).outside.rows
+    assert sizes.outside_bytes < sizes.least_bytes
+    less = int(sizes.outside_bytes * 1.001)
     assert plan(sizes, less).outside.rows
     assert not plan(sizes, less).outside.known
-    assert plan(sizes, least).outside.known
-    for limit in (roomy, less, least, tight):
+    for limit in (roomy, less, tight):
         model.set_params(memory_limit=limit)
         assert bytes_of(model.fit(X, Y)) == expected
     on_disk = [tree.arrays["bytes"] for tree in model.trees]
     assert all(is_on_disk(array) for array in on_disk), "spilled weights lie in a file"
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_what_is_known_of_each_row_goes_to_a_file_where_rows_are_many_and_short(small_files, threads):
+    made = synthetic(n_rows=20_000, n_labels=400, n_features=400, features_per_row=4, seed=1)
+    model = LinearTree(index=xt.BalancedTree(arity=4, max_leaf=20), threads=threads)
+    expected = bytes_of(model.clone().fit(made.X, made.Y))
+    sizes = model.estimate(made.X, made.Y)
+    assert sizes.all_outside_bytes < sizes.outside_bytes
+    least = int(sizes.all_outside_bytes * 1.001)
+    assert plan(sizes, least).outside.known
+    assert bytes_of(model.set_params(memory_limit=least).fit(made.X, made.Y)) == expected
 
 
 def test_spilled_models_are_whole(world, tmp_path):

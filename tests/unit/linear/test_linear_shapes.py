@@ -116,7 +116,7 @@ def test_features_of_labels_count(world):
     plain, with_features = model.estimate(X, Y), model.estimate(X, Y, label_features=features)
     assert with_features.placing_bytes > plain.placing_bytes + 3 * 8 * features.nnz
     assert with_features.matrices_bytes > plain.matrices_bytes + 8 * features.nnz
-    model.set_params(memory_limit=int(plain.peak_bytes * 1.2))
+    model.set_params(memory_limit=int(plain.peak_bytes * 1.05))
     model.clone().fit(X, Y)
     with pytest.raises(xt.ParameterError, match="label vectors"):
         model.fit(X, Y, label_features=features)
