@@ -20,7 +20,7 @@ demo: $(VENV)/core
 # The browser's tests in a process of their own: Playwright runs on greenlets, after which Python 3.11 cannot always show the
 # source of what another test expects to fail ("AST constructor recursion depth mismatch").
 test: $(VENV)/test asan core-only annif-env chromium
-	$(BIN)/python -m pytest --ignore=tests/browser
+	$(BIN)/python -m pytest --ignore=tests/browser -n auto --maxprocesses=4 --dist=loadfile
 	$(BIN)/python -m pytest tests/browser
 
 # The real Annif, in an environment of its own: its http backend asks our server, and our backend runs in it. The wheel is
