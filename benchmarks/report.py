@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from serve_report import serving_section
+from witnesses_report import witnesses_section
 
 HERE = Path(__file__).parent
 Line = dict[str, Any]
@@ -393,6 +394,7 @@ def page(to: Path) -> Iterator[str]:
     yield from storage_section(best)
     yield from softmax_section()
     yield from neighbors_section()
+    yield from witnesses_section()
     yield from serving_section()
     yield from scaling_section(to)
     yield from million_section()

@@ -42,6 +42,7 @@ void each_text(const Index& index, const Texts& texts, Scratch& scratch, Each ea
 inline Candidates candidates(const Index& index, const Texts& texts, Scratch& scratch) {
     Candidates out;
     each_text(index, texts, scratch, [&](Offset) {
+        scratch.sort_labels();
         for (const auto& [label, number] : scratch.labels) {
             const auto& match = scratch.matches[number];
             out.labels.push_back(label);
@@ -57,7 +58,8 @@ inline Candidates candidates(const Index& index, const Texts& texts, Scratch& sc
 // What every match of the last text is worth before its label is looked at.
 inline void match_odds(const Scorer& scorer, const Scratch& scratch, std::vector<double>& out) {
     out.clear();
-    for (const auto& match : scratch.matches) out.push_back(scorer.match_log_odds(match));
+    Scorer::LastMatch last;
+    for (const auto& match : scratch.matches) out.push_back(scorer.match_log_odds(match, last));
 }
 
 inline float score_of(const Scorer& scorer, const Scratch& scratch, const std::vector<double>& odds,
@@ -97,6 +99,7 @@ inline void given(const Index& index, const Texts& texts, const Scorer& scorer, 
     std::vector<double> odds;
     each_text(index, texts, scratch, [&](Offset row) {
         match_odds(scorer, scratch, odds);
+        scratch.sort_labels();
         auto found = scratch.labels.begin();
         for (auto i = pair_offsets[row]; i < pair_offsets[row + 1]; ++i) {
             const auto label = pair_labels[i];

@@ -270,7 +270,6 @@ void Scratch::best_of_labels(const Index& index) {
             }
         }
     }
-    std::sort(labels.begin(), labels.end(), [](const auto& a, const auto& b) { return a.label < b.label; });
 }
 
 std::vector<Scratch::Place> Scratch::places(const Index& index, Id form) const {

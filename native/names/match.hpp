@@ -58,9 +58,12 @@ public:
           seen_forms_(static_cast<std::size_t>(index.n_forms)), label_stamp_(static_cast<std::size_t>(index.n_labels)),
           label_place_(static_cast<std::size_t>(index.n_labels)), cache_(cache_size) {}
 
-    // What the last text had: its matches, and for each label the best of them, by label.
+    // What the last text had: its matches, and for each label the best of them.
     std::vector<Match> matches;
     std::vector<LabelMatch> labels;
+    void sort_labels() {
+        std::sort(labels.begin(), labels.end(), [](const auto& a, const auto& b) { return a.label < b.label; });
+    }
 
     // Of the last text: where the words of a form that it has are. `positions` gets (word of the form, word of the
     // text, likeness) in the order of the form; qualifiers too.

@@ -59,9 +59,20 @@ struct Scorer {
         return {std::log(p / (1 - p)), std::log1p(n_matches), std::log1p(n_rows), known ? 0.0 : 1.0};
     }
 
-    double match_log_odds(const Match& match) const {
+    // What the last match had, and what that was worth: of names that are found by the same word, most is alike.
+    struct Told {
+        float feature = NAN;  // nothing equals it
+        double worth = 0;
+    };
+    using LastMatch = std::array<std::array<Told, form_features>, 2>;  // by kind
+
+    double match_log_odds(const Match& match, LastMatch& last) const {
         double sum = curves.bias[match.kind];
-        for (std::size_t f = 0; f < form_features; ++f) sum += curves(match.kind, f, match.features[f]);
+        for (std::size_t f = 0; f < form_features; ++f) {
+            Told& told = last[match.kind][f];
+            if (told.feature != match.features[f]) told = {match.features[f], curves(match.kind, f, match.features[f])};
+            sum += told.worth;
+        }
         return sum;
     }
     // Of every label as it is, by kind: what a plain prediction looks up.

@@ -1,5 +1,6 @@
 // The heap against sorting, and the generator against the numbers of src/xtrellis/rng.py.
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "check.hpp"
@@ -26,6 +27,34 @@ int main() {
             ++seen;
         });
         CHECK(seen == std::min<std::size_t>(k, all.size()));
+    }
+    // Many offers, so that the best are chosen again and again; labels that come several times count by their best.
+    for (const std::size_t k : {5u, 32u, 33u, 50u, 200u}) {
+        for (const bool repeats : {false, true}) {
+            const Id labels = repeats ? 300 : 2000;
+            std::vector<float> best(static_cast<std::size_t>(labels), -1.0f);
+            TopKHeap heap(k);
+            for (Id i = 0; i < 2000; ++i) {
+                const auto label = repeats ? static_cast<Id>(rng.below(300)) : i;
+                const Scored s{static_cast<float>(rng.below(100)), label};
+                best[static_cast<std::size_t>(label)] = std::max(best[static_cast<std::size_t>(label)], s.score);
+                repeats ? heap.offer_once(s) : heap.offer(s);
+                heap.offer({NAN, label});
+            }
+            std::vector<Scored> all;
+            for (Id label = 0; label < labels; ++label) {
+                if (best[static_cast<std::size_t>(label)] >= 0)
+                    all.push_back({best[static_cast<std::size_t>(label)], label});
+            }
+            std::sort(all.begin(), all.end(), better);
+            CHECK(heap.full() && !better(heap.worst(), all[k - 1]));
+            std::size_t seen = 0;
+            heap.drain([&](std::size_t i, const Scored& s) {
+                CHECK(s.label == all[i].label && s.score == all[i].score);
+                ++seen;
+            });
+            CHECK(seen == k && !heap.full());
+        }
     }
     for (int i = 0; i < 1000; ++i) {
         CHECK(rng.below(3) < 3);

@@ -81,6 +81,7 @@ std::vector<Id> found(World& world, Scratch& scratch, const std::string& said) {
     std::vector<Byte> room(said.begin(), said.end());  // exactly as long: a sanitizer sees what is read beyond
     scratch.read(world.index, room.data(), room.data() + room.size(), settings);
     std::vector<Id> out;
+    scratch.sort_labels();
     for (const auto& match : scratch.labels) out.push_back(match.label);
     return out;
 }

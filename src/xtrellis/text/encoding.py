@@ -41,8 +41,10 @@ def blocks(texts: Sequence[str], threads: int) -> list[Block]:
     """Cut into blocks of nearly equal size: enough of them to keep all threads busy to the end."""
     if not texts:
         return []
+    total = sum(map(len, texts)) + len(texts)
+    if total <= SMALLEST_BLOCK:
+        return [Block(0, len(texts), total)]
     ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)) + 1)
-    total = int(ends[-1])
     size = max(SMALLEST_BLOCK, min(LARGEST_BLOCK, total // (4 * threads) + 1))
     cuts = np.searchsorted(ends, np.arange(size, total, size), side="left") + 1
     edges = np.unique(np.concatenate([[0], cuts, [len(texts)]]))
