@@ -143,7 +143,7 @@ async def paced(server: Server, bodies: list[str], rate: float, seconds: float, 
 def in_batches(server: Server, tagger: xt.Tagger, texts: list[str]) -> dict[str, float]:
     body = "".join(json.dumps({"text": text}) + "\n" for text in texts).encode()
     served, alone, served_cpu, alone_cpu = [], [], [], []
-    for _ in range(3):
+    for _ in range(8):
         begun, cpu = time.perf_counter(), server.processor()
         lines = server.ask("POST", "/tag?k=5", body, "application/x-ndjson").count(b"\n")
         served.append(lines / (time.perf_counter() - begun))
@@ -211,6 +211,7 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="folder of the peers' models")
     parser.add_argument("--shared", action="store_true", help="note that others use the machine meanwhile")
     parser.add_argument("--only-long", action="store_true", help="the long run alone")
+    parser.add_argument("--only-batches", action="store_true", help="lines of texts beside predict alone")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder) / args.model.name
@@ -227,7 +228,7 @@ def main() -> None:
         peers = [start(keep / start.__name__) for start in (pecos, annif)] if args.peers else []
         server = Server(model)
         try:
-            for connections in () if args.only_long else (1, 32, 64):
+            for connections in () if args.only_long or args.only_batches else (1, 32, 64):
                 fast = wrk(server, bodies, args.seconds, connections)
                 print(connections, fast)
                 record("serve", what="wrk", connections=connections, **facts, **fast)

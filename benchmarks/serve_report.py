@@ -31,6 +31,14 @@ def serving_section() -> Iterator[str]:
         "servers were measured in one run. The peers were trained on the same texts; Annif tokenizes with NLTK, the "
         "FastAPI is the plain one that people write (one `def`, pydantic, scikit-learn's vectoriser)."
     )
+    loads = [told["load"] for key, told in found.items() if key[0] in ("wrk", "peer")]
+    if max(loads) > 3:
+        yield ""
+        yield (
+            f"**The machine was not quiet**: other work kept its load between {min(loads):.0f} and {max(loads):.0f} "
+            "on 2 cores, so rates and waiting times say what is possible beside it. Processor time says what to expect "
+            "alone."
+        )
     yield ""
     yield "| server | connections | requests a second | p99 ms | µs of processor time a request: server | client |"
     yield "|---|---:|---:|---:|---:|---:|"

@@ -22,6 +22,7 @@ _INTEGER = {"type": "integer"}
 _NUMBER = {"type": "number"}
 _FLAG = {"type": "boolean"}
 _OBJECT = {"type": "object"}
+_BYTES = {"type": "string", "format": "binary"}
 
 
 def document(settings: Settings, routes: Sequence[Route]) -> dict[str, Any]:
@@ -153,7 +154,7 @@ OPERATIONS: dict[str, dict[str, Any]] = {
     "/tag": {
         "summary": "Labels of one text or several; as lines if the body is, or if Accept says so",
         "parameters": _LINES,
-        "body": {JSON: {"schema": _ref("TagRequest")}, NDJSON: {"schema": _ref("TextLine")}, PDF: {"schema": {}}},
+        "body": {JSON: {"schema": _ref("TagRequest")}, NDJSON: {"schema": _ref("TextLine")}, PDF: {"schema": _BYTES}},
         "answers": {
             "200": {
                 "description": "labels, best first",
@@ -164,7 +165,7 @@ OPERATIONS: dict[str, dict[str, Any]] = {
     },
     "/text": {
         "summary": "The text of a PDF file",
-        "body": {PDF: {"schema": {}}},
+        "body": {PDF: {"schema": _BYTES}},
         "answers": _json(_shape("text pages read", text=_STRING, pages=_INTEGER, read=_INTEGER)),
         "codes": {422: "no PDF file, damaged, locked, or without text"},
     },

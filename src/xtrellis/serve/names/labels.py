@@ -6,7 +6,7 @@ A label's id is what other systems know it by (a URI). A tagger without a vocabu
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -14,8 +14,8 @@ import numpy as np
 
 from ...arrays import Array, Int64
 from ...tagger import Tagger
-from ...vocabulary import NAME_KINDS, Label
-from .spoken import Spoken
+from ...vocabulary import NAME_KINDS
+from .spoken import Known, Spoken
 
 MOST_FOUND = 20_000  # places of a search that are looked at
 NOTATION = NAME_KINDS.index("notation")
@@ -31,9 +31,10 @@ class Labels:
         self._vocabulary, self._language = tagger.vocabulary, tagger.language
         counts = tagger.label_counts
         self.counts: Int64 = np.zeros(len(self.names), np.int64) if counts is None else np.asarray(counts)
-        self._numbers = None if tagger.vocabulary is None else tagger.label_numbers
+        numbers = None if tagger.vocabulary is None else tagger.label_numbers
+        self._known = Known(tagger.label_names, tagger.label_ids, tagger.vocabulary, numbers)
         self._spoken: dict[tuple[str, ...], Spoken] = {}
-        self.spoken = Spoken(self)
+        self.spoken = Spoken(self._known)
         coded = tagger.vocabulary is not None and bool((tagger.vocabulary.name_kinds == NOTATION).any())
         self._codes: dict[int, str] | None = {} if coded else None  # notations, by label
 
@@ -61,13 +62,8 @@ class Labels:
         if found is None:
             if len(self._spoken) >= MOST_SPOKEN:
                 self._spoken.clear()
-            found = self._spoken[languages] = Spoken(self, languages)
+            found = self._spoken[languages] = Spoken(self._known, languages)
         return found
-
-    def names_by_language(self, label: int) -> Mapping[str, str]:
-        """Preferred names."""
-        known = self._described(label)
-        return {} if known is None else known.names
 
     def notation(self, label: int) -> str | None:
         """A label's first code, if its vocabulary has codes."""
@@ -75,13 +71,9 @@ class Labels:
             return None
         found = self._codes.get(label)
         if found is None:
-            known = self._described(label)
+            known = self._known.label(label)
             found = self._codes[label] = known.notation[0] if known is not None and known.notation else ""
         return found or None
-
-    def _described(self, label: int) -> Label | None:
-        number = -1 if self._numbers is None else int(self._numbers[label])
-        return None if number < 0 or self._vocabulary is None else self._vocabulary[number]
 
     def number(self, id: str) -> int:
         """Of an id that a model has answered with. (Two labels may have one name.)"""
