@@ -17,6 +17,8 @@ import pytest
 
 import xtrellis as xt
 from xtrellis.engines import predict_to
+from xtrellis.linear.blocks import Outside
+from xtrellis.linear.memory import Plan
 
 warnings.filterwarnings("ignore", category=FutureWarning, module="ray")
 ray = pytest.importorskip("ray")
@@ -83,7 +85,7 @@ def test_negatives_of_search_overlap_and_several_trees(cluster, data):
         assert np.array_equal(far.scores, near.scores)
 
 
-def test_tasks_that_end_in_another_order_give_the_same(data, expected, tmp_path):
+def test_tasks_that_end_in_another_order_give_the_same(data, expected, tmp_path, monkeypatch):
     functions = set()
 
     class Backwards(xt.engines.Local):
@@ -98,6 +100,10 @@ def test_tasks_that_end_in_another_order_give_the_same(data, expected, tmp_path)
     model().fit(data, engine=Backwards(threads=1)).save(tmp_path / "model")
     assert content(tmp_path / "model") == expected
     assert functions == {"far_pifa", "split_subtree", "solve_all"}
+    how = Plan(room=1e9, spill=True, weights=0, outside=Outside(1 << 12))  # what comes goes to files
+    monkeypatch.setattr("xtrellis.linear.fit.plan", lambda *_: how)
+    model(memory_limit="1GB").fit(data, engine=Backwards(threads=1)).save(tmp_path / "again")
+    assert content(tmp_path / "again") == expected
 
 
 def test_a_worker_that_is_killed(cluster, data, expected, tmp_path):

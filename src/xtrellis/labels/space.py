@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -92,13 +93,14 @@ class LabelSpace:
         files, engine = row_files(X) if self._read_files else None, current()
         if engine is not None and engine.far:
             found = self._far(engine, X, members, spans_of_work(upto, FAR_PARTS * engine.workers))
-            return self._joined(found, int(X.shape[1]))
+            join = self._in_files if self._on_disk else self._joined
+            return join(found, int(X.shape[1]))
 
         def part(span: tuple[int, int]) -> Any:
             return pifa(members(span), X, files)
 
         if self._on_disk:
-            return self._stacked(part, spans_of_work(upto, PARTS * self.threads), int(X.shape[1]))
+            return self._in_files(self._few(part, spans_of_work(upto, PARTS * self.threads)), int(X.shape[1]))
         return self._joined(run(part, spans_of_work(upto, 8 * self.threads), threads=self.threads), int(X.shape[1]))
 
     def _far(self, engine: Engine, X: Csr, members: Any, spans: list[tuple[int, int]]) -> list[Any]:
@@ -114,8 +116,22 @@ class LabelSpace:
             middle = sum(span) // 2
             return [task((span[0], middle)), task((middle, span[1]))] if span[1] - span[0] > 1 else []
 
-        engine.run(far_pifa, map(task, spans), found.__setitem__, split=split)
-        return [found[span] for span in sorted(found)]
+        if not self._on_disk:
+            engine.run(far_pifa, map(task, spans), found.__setitem__, split=split)
+            return [found[span] for span in sorted(found)]
+        # In files as they come, in whatever order that is.
+        ids, values, at = GrowingArray(np.int32), GrowingArray(np.float32), 0
+
+        def done(span: tuple[int, int], vectors: tuple[Int64, Int32, Float32]) -> None:
+            nonlocal at
+            found[span] = vectors[0], slice(at, at + len(vectors[1]))
+            ids.append(vectors[1])
+            values.append(vectors[2])
+            at += len(vectors[1])
+
+        engine.run(far_pifa, map(task, spans), done, split=split)
+        all_ids, all_values = ids.finish(), values.finish()
+        return [(found[s][0], all_ids[found[s][1]], all_values[found[s][1]]) for s in sorted(found)]
 
     def _joined(self, parts: list[Any], width: int) -> Csr:
         lengths, ids, values = zip(*parts, strict=True)
@@ -142,14 +158,18 @@ class LabelSpace:
             weights = (1 / np.sqrt(self.Y.indptr[rows + 1] - self.Y.indptr[rows])).astype(np.float32)
         return weights if self._row_weights is None else weights * self._row_weights[rows]
 
-    def _stacked(self, part: Any, spans: list[tuple[int, int]], width: int) -> Csr:
-        """Vectors part by part, each in a file as soon as it is made."""
-        ids, values, lengths = GrowingArray(np.int32), GrowingArray(np.float32), []
+    def _few(self, part: Any, spans: list[tuple[int, int]]) -> Iterator[Any]:
+        """Parts in their order, as many at once as there are threads."""
         for first in range(0, len(spans), self.threads):
-            for found in run(part, spans[first : first + self.threads], threads=self.threads):
-                lengths.append(np.diff(found[0]))
-                ids.append(found[1])
-                values.append(found[2])
+            yield from run(part, spans[first : first + self.threads], threads=self.threads)
+
+    def _in_files(self, parts: Iterable[Any], width: int) -> Csr:
+        """Vectors part by part, in files."""
+        ids, values, lengths = GrowingArray(np.int32), GrowingArray(np.float32), []
+        for offsets, its_ids, its_values in parts:
+            lengths.append(np.diff(offsets))
+            ids.append(its_ids)
+            values.append(its_values)
             let_go()
         indptr = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
         return assemble(values.finish(), ids.finish(), indptr, (self.n_labels, width))

@@ -14,6 +14,7 @@ SAMPLE = 256  # labels looked at
 SAMPLE_NONZEROS = 1_000_000
 SAMPLE_ROWS = 20_000  # of a label
 MOST_NONZEROS = 16_000_000  # of all labels that are looked at
+FEW_COLUMNS = 1 << 17
 CHUNK = 1 << 18  # non-zeros that are looked at together
 
 
@@ -59,11 +60,17 @@ def _rows_of(Y: Csr, place: Int64, steps: Int64) -> list[Int64]:
 
 def _distinct(X: Csr, rows: Int64) -> int:
     """Different features of some rows."""
-    found = np.empty(0, np.int32)
     upto = np.concatenate([[0], np.cumsum(X.indptr[rows + 1] - X.indptr[rows])])
+    width = int(X.shape[1])
+    if width > max(FEW_COLUMNS, 4 * int(upto[-1])):
+        found = np.empty(0, np.int32)
+        for first, last in row_spans(upto, CHUNK):
+            found = np.union1d(found, _columns(X, rows[first:last]))
+        return len(found)
+    seen = np.zeros(width, bool)  # ticked off, which is quicker than sorting
     for first, last in row_spans(upto, CHUNK):
-        found = np.union1d(found, _columns(X, rows[first:last]))
-    return len(found)
+        seen[_columns(X, rows[first:last])] = True
+    return int(np.count_nonzero(seen))
 
 
 def _columns(X: Csr, rows: Int64) -> Int32:
