@@ -45,7 +45,7 @@ public:
         if ((taken == plan.terms.size() || reach(plan, taken) < threshold) && few(taken, threshold))
             compare(plan, taken, threshold);
         else blocks(taken, threshold);
-        for (const auto place : touched()) s_.sums[place] = 0;
+        for (const auto place : s_.touched) s_.sums[place] = 0;
         for (const auto place : s_.seeds) s_.seen[place / 64] = 0;
     }
 
@@ -114,6 +114,7 @@ private:
         const double known = raised(0);
         std::size_t postings = 0, taken = 0;
         n_touched_ = 0;
+        s_.touched.clear();
         s_.seeds.clear();
         for (const Term& term : s_.plan.terms) {
             if (term.kind == Kind::most) break;
@@ -127,11 +128,10 @@ private:
             if (s_.touched.size() < room) s_.touched.resize(room);
             term.kind == Kind::few ? short_list(term) : long_list(term);
         }
+        s_.touched.resize(n_touched_);
         s_.postings += static_cast<std::int64_t>(postings);
         return taken;
     }
-
-    std::span<const std::uint32_t> touched() const { return {s_.touched.data(), n_touched_}; }
 
     void touch(std::uint32_t place, std::uint32_t added) {
         std::uint16_t& sum = s_.sums[place];
@@ -181,44 +181,28 @@ private:
 
     bool by_bits(const Term& term, Id block) const { return segment_.long_form[at(term, block)] != 0; }
 
-    // The smallest sum, but for its low bits, that k of the places reach; 0 if there are fewer.
-    std::uint32_t high_sum(std::span<const std::uint32_t> places) const {
-        std::uint32_t counts[4][256] = {};  // four, so that equal ones need not wait for each other
-        for (std::size_t i = 0; i < places.size(); ++i) ++counts[i & 3][s_.sums[places[i]] >> 8];
-        std::size_t above = 0;
-        std::uint32_t cut = 256;
-        while (cut > 0 && above < k_) {
-            --cut;
-            above += counts[0][cut] + counts[1][cut] + counts[2][cut] + counts[3][cut];
-        }
-        return cut << 8;
-    }
-
     // Moves the candidates of the largest sums, k or a few more, to the front, and says how many these are.
     std::size_t best_first() {
         auto& places = s_.candidates;
-        const std::uint32_t least = high_sum(places);
-        std::size_t front = 0;
+        std::uint32_t counts[256] = {};
+        for (const auto place : places) ++counts[s_.sums[place] >> 8];
+        std::size_t above = 0, front = 0;
+        std::uint32_t cut = 256;
+        while (cut > 0 && above < k_) above += counts[--cut];
         for (std::size_t i = 0; i < places.size() && front < 2 * k_; ++i) {
-            if (s_.sums[places[i]] >= least) std::swap(places[front++], places[i]);
+            if (s_.sums[places[i]] >> 8 >= cut) std::swap(places[front++], places[i]);
         }
         return front;
     }
 
     // The rows with the largest sums so far, compared exactly: the k-th best of them is no better than that of all.
     double seed() {
-        if (n_touched_ < k_) return raised(0);
-        const std::uint32_t least = high_sum(touched());
-        s_.candidates.clear();
-        for (const auto place : touched()) {
-            if (s_.sums[place] < least) continue;
-            s_.candidates.push_back(place);
-            if (s_.candidates.size() == 2 * k_) break;
-        }
-        compare_each(0, s_.candidates.size());
-        s_.seeds.assign(s_.candidates.begin(), s_.candidates.end());
+        if (s_.touched.size() < k_) return raised(0);
+        s_.candidates.assign(s_.touched.begin(), s_.touched.end());
+        const std::size_t front = best_first();
+        compare_each(0, front);
+        s_.seeds.assign(s_.candidates.begin(), s_.candidates.begin() + static_cast<std::ptrdiff_t>(front));
         for (const auto place : s_.seeds) s_.seen[place / 64] |= std::uint64_t{1} << place % 64;
-        s_.nearest.choose();
         return raised(0);
     }
 
@@ -226,13 +210,10 @@ private:
         const auto& places = s_.candidates;
         const auto rows = static_cast<std::uint32_t>(segment_.rows);
         for (std::size_t i = begin; i < end; ++i) {
-            if (i + 2 * prefetch < end && places[i + 2 * prefetch] < rows)
-                __builtin_prefetch(segment_.row_offset + places[i + 2 * prefetch]);
             if (i + prefetch < end && places[i + prefetch] < rows) {
-                const auto ahead = static_cast<Id>(places[i + prefetch]);
-                const std::size_t from = segment_.begin(ahead), to = std::min(segment_.begin(ahead + 1), from + 256);
-                for (std::size_t v = from; v < to; v += 16) __builtin_prefetch(segment_.values + v);
-                for (std::size_t v = from; v < to; v += 32) __builtin_prefetch(segment_.gaps + v);
+                const auto ahead = segment_.begin(static_cast<Id>(places[i + prefetch]));
+                __builtin_prefetch(segment_.values + ahead);
+                __builtin_prefetch(segment_.gaps + ahead);
             }
             if (places[i] < rows && !(s_.seen[places[i] / 64] >> places[i] % 64 & 1))
                 exactly(static_cast<Id>(places[i]));
@@ -241,12 +222,11 @@ private:
 
     // Similarities above 0 only; a damaged model may hold NaN.
     void exactly(Id place) {
-        ++s_.compared;
-        const float similarity = dot(segment_, place, s_.query.data());
-        if (!(similarity > 0) || (s_.nearest.full() && similarity < s_.nearest.worst().score)) return;
         const Id number = segment_.number(place);
         if (number == exclude_ || segment_.is_removed(number)) return;
-        s_.nearest.offer({similarity, segment_.first + number});
+        ++s_.compared;
+        const float similarity = dot(segment_, place, s_.query.data());
+        if (similarity > 0) s_.nearest.offer({similarity, segment_.first + number});
     }
 
     // The smallest sum with which a row may reach the threshold, when lists from `end` on are left out.
@@ -295,7 +275,7 @@ private:
 
     // Comparing what the first lists leave costs less than the next list. The candidates are these then.
     bool few(std::size_t end, double threshold) {
-        s_.candidates.assign(touched().begin(), touched().end());
+        s_.candidates.assign(s_.touched.begin(), s_.touched.end());
         keep(s_.plan, 0, end, threshold);
         if (end == s_.plan.terms.size()) return true;
         const std::size_t scan = static_cast<std::size_t>(segment_.rows) / dense_rows;
@@ -331,18 +311,10 @@ private:
     void bound_blocks(std::size_t taken, double threshold) {
         const auto n = static_cast<std::size_t>(segment_.blocks());
         s_.block_sum.assign(std::max(n, (s_.sums.size() >> block_bits) + 1), 0);
-        // A list's places rise: the largest of a block is known before the next block comes.
-        std::uint32_t block = 0;
-        std::uint16_t most = 0;
-        for (const auto place : touched()) {
-            if (place >> block_bits != block) {
-                s_.block_sum[block] = std::max(s_.block_sum[block], most);
-                block = place >> block_bits;
-                most = 0;
-            }
+        for (const auto place : s_.touched) {
+            std::uint16_t& most = s_.block_sum[place >> block_bits];
             most = std::max(most, s_.sums[place]);
         }
-        s_.block_sum[block] = std::max(s_.block_sum[block], most);
         s_.block_most.assign(n, 0.0f);
         s_.block_squares.assign(n, 0.0f);
         for (std::size_t i = taken; i < s_.plan.terms.size(); ++i) {
@@ -418,9 +390,10 @@ private:
     }
 
     void collect(const std::uint16_t* sums, Id count, std::uint32_t least, std::uint32_t below, Id first) {
-        if (s_.found.size() < block_rows + stretch) s_.found.resize(block_rows + stretch);
-        const std::size_t n = reaching(sums, count, least, below, static_cast<std::uint32_t>(first), s_.found.data());
-        s_.candidates.assign(s_.found.begin(), s_.found.begin() + static_cast<std::ptrdiff_t>(n));
+        const auto room = static_cast<std::size_t>(count + stretch);
+        if (s_.candidates.size() < room) s_.candidates.resize(room);
+        s_.candidates.resize(
+            reaching(sums, count, least, below, static_cast<std::uint32_t>(first), s_.candidates.data()));
     }
 
     void look_at_all() {

@@ -57,7 +57,7 @@ struct Scratch {
     std::vector<float> query;         // for each feature: zero
     std::vector<Id> written;          // features that are not zero in `query`
     std::vector<std::uint64_t> seen;  // a bit for each place, of those compared at first: zero
-    std::vector<std::uint32_t> touched, found, candidates, seeds;
+    std::vector<std::uint32_t> touched, candidates, seeds;
     Plan plan, here;  // of all rows, of a block
     std::vector<std::uint16_t> block_sum;
     std::vector<float> block_most, block_squares;
