@@ -262,6 +262,34 @@ def neighbors_section() -> Iterator[str]:
     yield ""
 
 
+def composites_section() -> Iterator[str]:
+    newest = {line["data"]: line for line in lines("composites")}
+    if not newest:
+        return
+    yield "## Composites beside one tree"
+    yield ""
+    yield (
+        "Seconds of the processor over two threads, and how many times `xr-linear` that is: training, and a batch of "
+        "all test rows (milliseconds), ten labels each, by one tree and by the mean of three. In turns, the least "
+        "of all turns; `busy` is the load of the machine before (2 is one thread a core): what others do makes memory "
+        "slower, so ratios are rough where it is high. "
+        "Aimed for: `best` in 5 times `xr-linear`, `xr-linear++` in 4 times, three trees in 4 times one."
+    )
+    yield ""
+    rows = []
+    for line in newest.values():
+        took, ratio = line["processor"], line["processor_ratios"]
+        trained = [f"{took[f'train {name}']:.1f} ({ratio[name]:.1f}×)" for name in ("best", "xr-linear++")]
+        batch = f"{1e3 * took['batch three trees']:.0f} ({ratio['three trees']:.1f}×)"
+        one = [f"{took['train xr-linear']:.2f}", *trained, f"{1e3 * took['batch one tree']:.0f}", batch]
+        rows.append([line["data"], *one, str(line["turns"]), f"{line['busy']:.0f}"])
+    yield from table(
+        ["data", "`xr-linear` s", "`best` s", "`xr-linear++` s", "one tree ms", "three trees ms", "turns", "busy"], rows
+    )
+    yield "    python benchmarks/composites.py"
+    yield ""
+
+
 def parity_section() -> Iterator[str]:
     newest = {line["model"]: line for line in lines("pecos_parity")}
     if not newest:
@@ -396,6 +424,7 @@ def page(to: Path) -> Iterator[str]:
     yield from neighbors_section()
     yield from witnesses_section()
     yield from serving_section()
+    yield from composites_section()
     yield from scaling_section(to)
     yield from million_section()
     yield from parity_section()

@@ -249,6 +249,10 @@ double slopes(In2<double> at, In2<double> values, In<std::int32_t> used, double 
                       right.data(), features.shape(0), gradient.data(), curvature.data());
 }
 
+void within(Out<double> at, Out<double> gradient, In2<double> curvature, In<double> low, In<double> high, int sweeps) {
+    minimise_within(at.size(), at.data(), gradient.data(), curvature.data(), low.data(), high.data(), sweeps);
+}
+
 // For the checks of a stored table: how many slots are taken, and the largest number in one (-1: none).
 nb::tuple table_extent(In<std::uint64_t> table) {
     std::int64_t taken = 0, largest = -1;
@@ -300,6 +304,8 @@ NB_MODULE(names, m) {
     m.def("slopes", &slopes, nb::call_guard<nb::gil_scoped_release>(), "at"_a.noconvert(), "values"_a.noconvert(),
           "used"_a.noconvert(), "bias"_a, "features"_a.noconvert(), "right"_a.noconvert(), "gradient"_a.noconvert(),
           "curvature"_a.noconvert());
+    m.def("within", &within, nb::call_guard<nb::gil_scoped_release>(), "at"_a.noconvert(), "gradient"_a.noconvert(),
+          "curvature"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert(), "sweeps"_a);
     m.def("table_extent", &table_extent, "table"_a.noconvert());
 }
 

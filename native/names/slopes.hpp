@@ -72,4 +72,23 @@ inline double add_slopes(const Functions& functions, const float* features, cons
     return loss;
 }
 
+// The minimum of a quadratic function within bounds, by one coordinate after another, from `at` on: `gradient` is the
+// slope there, `curvature` (width × width) is symmetric, with a positive diagonal. `at` and `gradient` are moved on.
+inline void minimise_within(std::size_t width, double* at, double* gradient, const double* curvature, const double* low,
+                            const double* high, int sweeps) {
+    for (int sweep = 0; sweep < sweeps; ++sweep) {
+        double largest = 0;
+        for (std::size_t j = 0; j < width; ++j) {
+            const auto* line = curvature + j * width;
+            const auto next = std::min(std::max(at[j] - gradient[j] / line[j], low[j]), high[j]);
+            const auto step = next - at[j];
+            if (step == 0) continue;
+            for (std::size_t i = 0; i < width; ++i) gradient[i] += line[i] * step;
+            at[j] = next;
+            largest = std::max(largest, std::abs(step));
+        }
+        if (largest < 1e-6) break;
+    }
+}
+
 }  // namespace xtrellis::names

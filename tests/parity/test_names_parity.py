@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from names_twin import NAMES, Twin, near
+from scipy.optimize import minimize
 
 import xtrellis as xt
 from xtrellis._native import names as native
@@ -135,6 +136,22 @@ def test_slopes_of_the_regression():
     assert loss == pytest.approx(-(right * np.log(p) + (1 - right) * np.log(1 - p)).sum())
     np.testing.assert_allclose(gradient, basis.T @ (p - right), atol=1e-9)
     np.testing.assert_allclose(curvature, basis.T @ (basis * (p * (1 - p))[:, None]), atol=1e-9)
+
+
+def test_the_minimum_within_bounds():
+    """Beside what SciPy finds."""
+    rng = np.random.default_rng(3)
+    for n in (1, 2, 9, 30):
+        basis = rng.normal(size=(3 * n, n))
+        curvature, slope, at = basis.T @ basis + np.eye(n), 20 * rng.normal(size=n), np.zeros(n)
+        low, high = np.where(rng.random(n) < 0.5, 0.0, -np.inf), np.where(rng.random(n) < 0.5, 0.3, np.inf)
+        found = at.copy()
+        native.within(found, slope.copy(), curvature, low, high, 1000)
+        best = minimize(
+            lambda x, q=curvature, g=slope: (x @ q @ x / 2 + g @ x, q @ x + g), at, jac=True,
+            bounds=list(zip(low, high, strict=True)), method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-10},
+        )  # fmt: skip
+        np.testing.assert_allclose(found, best.x, atol=1e-4)
 
 
 def test_curves_learn_what_is_there_and_keep_their_direction():

@@ -4,10 +4,9 @@ from .blocks import MAX_BLOCK, PlainBlock
 from .model import LinearTree
 from .packed import TRANSFORMS, PackedTree
 from .search import EVERYTHING, open_slots, score_given
-from .together import search_as_one, search_together
 from .train import LOSSES
 
 __all__ = [
     "EVERYTHING", "LOSSES", "MAX_BLOCK", "TRANSFORMS", "LinearTree", "PackedTree", "PlainBlock", "open_slots",
-    "score_given", "search_as_one", "search_together",
+    "score_given",
 ]  # fmt: skip

@@ -22,7 +22,7 @@ from .estimate import LinearEstimate, estimate
 from .explain import explain
 from .fit import fit_trees
 from .overlap import read_round
-from .packed import EVEN, TRANSFORMS, PackedTree
+from .packed import BY_ID, EVEN, TRANSFORMS, PackedTree
 from .routes import NEGATIVES
 from .search import SEARCHES, SearchSettings, count_nodes, score_given
 from .several import search
@@ -214,6 +214,21 @@ class LinearTree(FeatureModel):
         trees, k = self.trees, check_k(k)
         wanted = None if labels is None else check_label_ids(labels, self.n_labels)
         return search(trees, self.rows_of(X), k, self.search_settings, labels=wanted, threads=self.threads)
+
+    @staticmethod
+    def searched_as_one(models: Sequence[Any]) -> bool:
+        """True if `predict_together` can: several models that see rows alike, each of as many trees."""
+        if len(models) < 2 or not all(type(model) is LinearTree for model in models):
+            return False
+        return len({(len(m.trees), m.trees[0].n_features, m.normalize_rows) for m in models}) == 1
+
+    @staticmethod
+    def predict_together(models: Sequence[LinearTree], X: Any, k: int, *, most: int, threads: int | None) -> TopK:
+        """The k labels with the best mean score, of at most `most` that each tree gives; equals are ordered by id."""
+        trees = [tree for model in models for tree in model.trees]
+        settings = [model.search_settings for model in models for _ in model.trees]
+        rows = models[0].rows_of(X)
+        return search(trees, rows, k, settings, threads=threads, most=most, ranks=BY_ID, precise=True)
 
     @property
     def search_settings(self) -> SearchSettings:

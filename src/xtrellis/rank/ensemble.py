@@ -26,7 +26,7 @@ from ..arrays import (
 from ..core import Configured, InputError, ParameterError, StoreError, choice, flag, generator, integer, key, param
 from ..data import TrainingData
 from ..explain import Explanation
-from ..linear import LinearTree, search_as_one, search_together
+from ..linear import LinearTree
 from ..model import (
     Estimate,
     LabelSet,
@@ -290,9 +290,9 @@ class Ensemble(Model):
         if self._blend is not None and not self._blend.ask:
             found = [asked(m, X, wide, texts, threads=self.threads, labels=proposed) for m in self.members]
             return self._blend.together(found, k, threads=self.threads, allowed=allowed)
-        if wanted is None and self.combine == "mean" and self.score_missing and search_as_one(self.members):
-            # The same answers, but no more labels are looked for and scored than it takes to be sure of the best k.
-            return search_together(cast(Sequence[LinearTree], self.members), X, k, most=wide, threads=self.threads)
+        plain = wanted is None and self.combine == "mean" and self.score_missing  # the same answers in less time:
+        if plain and LinearTree.searched_as_one(trees := cast(list[LinearTree], self.members)):
+            return LinearTree.predict_together(trees, X, k, most=wide, threads=self.threads)
         candidates, mean = self.gather(X, wide, texts, proposed)
         kept = candidates.among(allowed)
         return candidates.only(kept).best(mean[kept], k, threads=self.threads)

@@ -156,3 +156,31 @@ def test_the_curve_rises_and_fits():
     assert (np.diff(curve(at)) > 0).all()
     np.testing.assert_allclose(curve(at), at**2, atol=0.05)
     assert Curve.learn([], [])(0.5) < 1e-3
+
+
+@pytest.mark.parametrize("k", [1, 4, 40])
+def test_the_mean_of_trees_is_searched_as_one_model(k):
+    """Beside the mean of what each member says of every label."""
+    data = xt.synthetic(n_rows=300, n_labels=40, n_features=120, seed=3)
+    models = [xt.LinearTree(index=xt.BalancedTree(max_leaf=4, arity=2), beam=None, seed=i) for i in range(3)]
+    model = xt.Ensemble(models=models, candidates=40).fit(data.X, data.Y)
+    assert xt.LinearTree.searched_as_one(model.members)
+    every = model.score(data.X, np.ones((300, 40)))
+    best = xt.TopK.from_csr(every, k)
+    for threads in (1, 3):
+        top = model.set_params(threads=threads).predict(data.X, k=k)
+        np.testing.assert_array_equal(top.scores, best.scores)
+        np.testing.assert_array_equal(top.labels, best.labels)
+    np.testing.assert_array_equal(model.predict(data.X[:1], k=k).labels, top.labels[:1])
+
+
+def test_trees_that_see_rows_in_different_ways_are_asked_one_by_one():
+    data = xt.synthetic(n_rows=100, n_labels=10, n_features=60, seed=3)
+    for models in (
+        [xt.LinearTree(normalize_rows=True), xt.LinearTree(normalize_rows=False)],
+        [xt.LinearTree(), xt.LinearTree(n_trees=2)],
+        [xt.LinearTree(), xt.Neighbors()],
+    ):
+        model = xt.Ensemble(models=models).fit(data.X, data.Y)
+        assert not xt.LinearTree.searched_as_one(model.members)
+        assert model.predict(data.X, 3).labels.shape == (100, 3)
