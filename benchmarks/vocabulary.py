@@ -1,6 +1,6 @@
 """How long vocabularies take to read and to load: SKOS of a million triples, and a million labels in three languages.
 
-    python benchmarks/vocabulary.py [--triples 1000000] [--labels 1000000]
+    python benchmarks/vocabulary.py [--triples 1000000] [--labels 1000000] [--kinds ttl,nt,rdf,jsonld]
 
 Appends a line to benchmarks/results/vocabulary.jsonl. Times are of the processor, memory is the largest of the process
 that reads.
@@ -51,6 +51,22 @@ def write_skos(folder: Path, n: int) -> None:
             xml.writelines(f'<skos:{p} rdf:resource="http://example.org/{o}"/>\n' for p, o in links)
             xml.write("</skos:Concept>\n")
         xml.write("</rdf:RDF>\n")
+    context = {
+        "skos": SKOS, "e": "http://example.org/", "uri": "@id", "type": "@type",
+        "prefLabel": {"@id": "skos:prefLabel", "@container": "@language"}, "altLabel": {"@id": "skos:altLabel"},
+        "broader": {"@id": "skos:broader", "@type": "@id"}, "inScheme": {"@id": "skos:inScheme", "@type": "@id"},
+    }  # fmt: skip
+    with (folder / "v.jsonld").open("w") as file:
+        file.write(f'{{"@context": {json.dumps(context)}, "@graph": [\n')
+        for i in range(n):
+            node = {
+                "uri": f"e:p{i}", "type": "skos:Concept", "inScheme": "e:s",
+                "prefLabel": {"en": f"concept number {i}", "fi": f"käsite {i} äöå", "sv": f"begrepp {i}"},
+                "altLabel": [{"@language": "en", "@value": f"{word} {i}"} for word in ("thing", "old thing")],
+                **({"broader": f"e:p{i // 7}"} if i else {}),
+            }  # fmt: skip
+            file.write(json.dumps(node, ensure_ascii=False) + ("\n" if i + 1 == n else ",\n"))
+        file.write("]}\n")
 
 
 def loading(folder: Path, n: int) -> dict[str, float]:
@@ -90,12 +106,13 @@ def main() -> None:
     given = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     given.add_argument("--triples", type=int, default=1_000_000)
     given.add_argument("--labels", type=int, default=1_000_000)
+    given.add_argument("--kinds", default="ttl,nt,rdf,jsonld", help="formats to read")
     asked = given.parse_args()
     out: dict[str, object] = {"triples": asked.triples, "labels": asked.labels}
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         write_skos(folder, asked.triples // 8)
-        for kind in ("ttl", "nt", "rdf"):
+        for kind in asked.kinds.split(","):
             told = subprocess.run(
                 [sys.executable, "-c", READ, folder / f"v.{kind}"], capture_output=True, text=True, check=True
             ).stdout.split()

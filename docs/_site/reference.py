@@ -52,7 +52,9 @@ PAGES: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
     "data-and-text": (
         "Data and text",
         {
-            "From texts to labels": ("Tagger", "Tag", "Tags", "ExplainedTag", "tagger:Drift"),
+            "From texts to labels": (
+                "Tagger", "Tag", "Tags", "ExplainedTag", "tagger:Drift", "tagger:VocabularyChange",
+            ),
             "What labels are": (
                 "Vocabulary", "Label", "vocabulary:Note", "vocabulary:Fault", "vocabulary:Faults",
                 "vocabulary:VocabularyDiff", "vocabulary:Resolved", "vocabulary:UnknownLabel",

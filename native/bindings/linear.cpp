@@ -1,6 +1,7 @@
 // xtrellis._native.linear: routing rows to nodes and training the classifiers of a block.
 #include "bindings/arrays.hpp"
 #include "linear/each.hpp"
+#include "linear/revise.hpp"
 #include "linear/route.hpp"
 #include "linear/train.hpp"
 
@@ -50,6 +51,21 @@ nb::tuple train(In<Offset> x_offsets, In<Id> x_ids, In<float> x_values, Offset c
                           to_numpy(std::move(b.converged)));
 }
 
+nb::tuple revise(In<Id> features, In<std::uint32_t> starts, In<std::uint8_t> children, In<float> weights,
+                 In<Id> new_features, In<std::uint32_t> new_starts, In<std::uint8_t> new_children,
+                 In<float> new_weights, In<std::uint8_t> gone) {
+    Block b;
+    {
+        nb::gil_scoped_release release;
+        b = revised(
+            {{features.data(), features.size()}, starts.data(), children.data(), weights.data()},
+            {{new_features.data(), new_features.size()}, new_starts.data(), new_children.data(), new_weights.data()},
+            gone.data());
+    }
+    return nb::make_tuple(to_numpy(std::move(b.features)), to_numpy(std::move(b.starts)),
+                          to_numpy(std::move(b.children)), to_numpy(std::move(b.weights)));
+}
+
 nb::tuple train_own(In<Offset> x_offsets, In<Id> x_ids, In<float> x_values, Offset columns, In<Offset> row_offsets,
                     In<Id> rows, In<std::uint8_t> positive, Offset first, Offset last, float bias, int loss,
                     float cost_positive, float cost_negative, float tolerance, int epochs, float threshold,
@@ -90,6 +106,10 @@ NB_MODULE(linear, m) {
           nb::arg("rows").noconvert(), nb::arg("positive").noconvert(), nb::kw_only(), nb::arg("first"),
           nb::arg("last"), nb::arg("bias"), nb::arg("loss"), nb::arg("cost_positive"), nb::arg("cost_negative"),
           nb::arg("tolerance"), nb::arg("epochs"), nb::arg("threshold"), nb::arg("max_weights"), nb::arg("key"));
+    m.def("revise", &revise, nb::arg("features").noconvert(), nb::arg("starts").noconvert(),
+          nb::arg("children").noconvert(), nb::arg("weights").noconvert(), nb::arg("new_features").noconvert(),
+          nb::arg("new_starts").noconvert(), nb::arg("new_children").noconvert(), nb::arg("new_weights").noconvert(),
+          nb::arg("gone").noconvert());
     m.def("variants", [] { return static_cast<int>(best_instruction_set()) + 1; });
 }
 

@@ -72,6 +72,68 @@ def test_a_model_learns_changes_and_goes_back(world, tmp_path, capsys):
     assert json.loads(said(capsys, "labels", second, "--json"))["labels"] == 35
 
 
+def test_a_label_is_split_by_words_or_by_a_list_of_rows(world, tmp_path, capsys):
+    model, parts = world / "model", tmp_path / "parts"
+    listed = said(capsys, "labels", model, "rows", "label 07").splitlines()
+    assert len(listed) == 12
+    _, text = listed[0].split("\t")
+    assert "w7x" in text
+    out = said(
+        capsys, "labels", model, "split", "label 07", "--into", "low=w7x0,w7x1,W7X2", "--into", "high=w7x3,w7x4,w7x5",
+        "--to", parts, "-q",
+    )  # fmt: skip
+    assert "split label 07 into high (" in out
+    assert "; it is retired." in out
+    assert xt.load(model).version == 0
+    assert xt.load(parts).retired == ["label 07"]
+    assert {"high", "low"} <= set(xt.load(parts).label_names)
+    file = tmp_path / "rows.tsv"
+    file.write_text("".join(f"{line}\tone\n" for line in listed[:4]) + f"\n{listed[5].split()[0]}\ttwo\n")
+    said(capsys, "labels", parts, "restore", "label 07")
+    told = json.loads(said(capsys, "labels", parts, "split", "label 07", "--rows", file, "--keep", "--json", "-q"))
+    assert told["retired"] == []
+    assert {name: len(xt.load(parts).label_rows(name)) for name in ("one", "two", "label 07")} == {
+        "one": 4, "two": 1, "label 07": 7,
+    }  # fmt: skip
+    assert "split label 07 into one (4 rows), two (1 rows)" in said(capsys, "history", parts)
+    file.write_text("5 one\n")
+    assert "rows.tsv, line 1: must be NUMBER TAB LABEL" in refused(
+        capsys, "labels", parts, "split", "label 07", "--rows", file
+    )
+    assert "--into of split must be NAME=word,word" in refused(
+        capsys, "labels", parts, "split", "label 07", "--into", "x"
+    )
+    assert "split needs --into NAME=word,word" in refused(capsys, "labels", parts, "split", "label 07")
+
+
+def test_a_stopped_update_goes_on(world, tmp_path, capsys, monkeypatch):
+    from xtrellis.linear.relearn import Relearner
+
+    model, whole = world / "model", tmp_path / "whole"
+    said(capsys, "update", model, world / "new.jsonl", "--to", whole, "-q", "--threads", 1)
+    train, done = Relearner._train, []
+
+    def stops(self, task, before):
+        if len(done) == 1:
+            raise KeyboardInterrupt
+        done.append(task)
+        return train(self, task, before)
+
+    monkeypatch.setattr("xtrellis.linear.relearn.PIECES", 10**6)  # each block is kept as soon as it is done
+    monkeypatch.setattr(Relearner, "_train", stops)
+    assert cli.run(["update", str(model), str(world / "new.jsonl"), "--to", str(tmp_path / "m"), "--threads", "1"]) != 0
+    assert not (tmp_path / "m").exists()
+    left = tmp_path / "m.update-checkpoint"
+    monkeypatch.setattr(Relearner, "_train", train)
+    if done:
+        assert left.exists()
+    said(capsys, "update", model, world / "new.jsonl", "--to", tmp_path / "m", "--resume", "-q", "--threads", 1)
+    assert not left.exists()
+    assert {p.name: p.read_bytes() for p in whole.glob("*.safetensors")} == {
+        p.name: p.read_bytes() for p in (tmp_path / "m").glob("*.safetensors")
+    }
+
+
 def test_mistakes_are_told_and_change_nothing(world, tmp_path, capsys):
     model = world / "model"
     content = {p.name: p.read_bytes() for p in model.iterdir()}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import xtrellis as xt
 from xtrellis.cli import run
 
 TTL = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
@@ -139,6 +140,31 @@ def test_diff(world: Path, capsys: pytest.CaptureFixture[str]):
     ]
     found = json.loads(out(capsys, "vocabulary", "diff", world / "v.ttl", world / "new.ttl", "-q", "--json"))
     assert found["added"] == ["http://e.org/p33"]
+
+
+def test_a_newer_vocabulary_is_taken_over(world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    model, newer = world / "m", tmp_path / "newer.jsonl"
+    known = xt.load(model)
+    first, second = list(known.label_ids)[:2]
+    labels = [label.to_dict() for label in known.vocabulary]
+    for label in labels:
+        if label["id"] == first:
+            label["state"] = "retired"
+        if label["id"] == second:
+            label["names"] = {"en": "called anew"}
+    newer.write_text("".join(json.dumps(label) + "\n" for label in labels))
+    assert run(["vocabulary", "diff", str(model), str(newer), "-q"]) == 0
+    told = capsys.readouterr().out
+    assert "does this to its labels: 1 retired" in told
+    assert f"x {first}: retired" in told
+    assert run(["vocabulary", "diff", str(model), str(newer), "--json", "-q"]) == 0
+    assert json.loads(capsys.readouterr().out)["model"]["retired"] == [first]
+    to = tmp_path / "m"
+    assert run(["update", str(model), "--vocabulary", str(newer), "--to", str(to), "-q"]) == 0
+    assert "took over a newer vocabulary" in capsys.readouterr().out
+    live = xt.load(to)
+    assert live.retired == [first]
+    assert live.label_names[live.find_label(second)] == "called anew"
 
 
 def test_check(world: Path, capsys: pytest.CaptureFixture[str]):

@@ -82,3 +82,10 @@ def test_names_are_looked_up_once_for_all_calls():
     names = tagger.label_names
     tagger.tag("old cheese")
     assert tagger.label_names is names
+
+
+def test_rows_without_any_known_label_are_left_out_of_an_update():
+    tagger = made(xt.LinearTree(threads=1))
+    tagger.update(["fresh sushi", "warm cake", "old tofu", "sweet cake"], [["sushi"], ["cake"], ["tofu"], ["cake"]])
+    assert tagger.n_rows == len(TEXTS) + 2
+    assert list(tagger.label_rows("cake").values())[-2:] == ["warm cake", "sweet cake"]

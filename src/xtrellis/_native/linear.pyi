@@ -14,6 +14,10 @@ def train(
     cost_negative: float, tolerance: float, epochs: int, threshold: float, max_weights: int, key: int,
     files: Int64 | None = None, variant: int = 2,
 ) -> tuple[Int32, UInt32, UInt8, Float32, Float32, Int32, UInt8]: ...
+def revise(
+    features: Int32, starts: UInt32, children: UInt8, weights: Float32, new_features: Int32, new_starts: UInt32,
+    new_children: UInt8, new_weights: Float32, gone: UInt8,
+) -> tuple[Int32, UInt32, UInt8, Float32]: ...
 def train_each(
     x_offsets: Int64, x_ids: Int32, x_values: Float32, columns: int, row_offsets: Int64, rows: Int32, positive: UInt8,
     *, first: int, last: int, bias: float, loss: int, cost_positive: float, cost_negative: float, tolerance: float,

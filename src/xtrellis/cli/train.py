@@ -12,6 +12,7 @@ import typer
 
 from ..core import InputError, ParameterError
 from . import interrupt, show
+from .checkpoints import Checkpoints
 from .options import (
     Address,
     DataEncoding,
@@ -34,7 +35,6 @@ from .vocabulary.words import Words
 if TYPE_CHECKING:
     from ..core import Engine
     from ..data import Dataset
-    from ..model import Model
     from ..rank import Probabilities
     from ..tagger import PreparedData, Tagger
 
@@ -137,7 +137,7 @@ def train(
     runs_on = engine_of(engine, address, threads)
     require_engine(wanted.tagger(with_texts=True).model, runs_on)
     notes = dict(pairs_of("--note", "ticket=1234", note or [], once=True))
-    checkpoints = _Checkpoints(to, wanted.tagger(with_texts=True).model, resume)
+    checkpoints = Checkpoints(to, wanted.tagger(with_texts=True).model, resume)
     source = Source(format, read, threads, delimiter=delimiter, encoding=encoding, skip_bad_rows=skip_bad_rows)
     if test is None and holdout is None and len(data) == 1 and has_parts(data[0]) and "part" not in source.options:
         test = data[0]  # a folder that brings its own test part
@@ -294,49 +294,6 @@ class Wanted:
                 vectorizer.set_from_text(rest, text)
         known = {} if self.words is None else self.words.for_tagger
         return Tagger(vectorizer, model, keep_rows=self.keep_rows, **known)
-
-
-class _Checkpoints:
-    """Folders beside the target that finished work goes to, so that `--resume` has something to go on from."""
-
-    def __init__(self, to: Path, model: Model, resume: bool) -> None:
-        from ..model import Resumes
-        from ..store import target_of
-
-        self._target, self._resume = target_of(to), resume
-        self._able = isinstance(model, Resumes)
-        self._opened: list[Path] = []
-        if resume and not self._able:
-            raise ParameterError(
-                f"--resume: {type(model).__name__} cannot go on from a stopped training; start it anew"
-            )
-
-    @property
-    def places(self) -> list[Path]:
-        """Where the folders are, or will be."""
-        names = ("checkpoint", "refit-checkpoint") if self._able else ()
-        return [self._target.with_name(f"{self._target.name}.{name}") for name in names]
-
-    def open(self, suffix: str, say: show.Say) -> Path | None:
-        """The folder for one training: what a stopped one left there is used with --resume and deleted without."""
-        from ..store import discard
-
-        if not self._able:
-            return None
-        path = self._target.with_name(f"{self._target.name}.{suffix}")
-        if self._resume:
-            say(f"going on from {path}" if path.exists() else f"there is no {path} to go on from; starting anew")
-        elif discard(path):
-            say(f"deleted {path} of a training that was stopped (--resume goes on from such)")
-        self._opened.append(path)
-        return path
-
-    def discard(self) -> None:
-        """Delete them all: the model is safe."""
-        from ..store import discard
-
-        for path in self._opened:
-            discard(path)
 
 
 def _require_distinct(data: Sequence[Path], test: Path | None) -> None:

@@ -175,9 +175,9 @@ class LinearTree(FeatureModel):
         learned = {"_trees": trees, "_rounds": rounds, "_seen": (), "_label_counts": counts}
         vars(self).update(learned)  # at once: Ctrl-C must not leave a mixture
 
-    def updated(self, data: TrainingData, fresh: Int64, again: Int64) -> Self:
+    def updated(self, data: TrainingData, fresh: Int64, again: Int64, checkpoint: Path | None = None) -> Self:
         """See `Updates`: classifiers whose rows have changed by a quarter are trained again, the others stay."""
-        learned = update_trees(self, self._prepared(data), fresh, again, self._seen)
+        learned = update_trees(self, self._prepared(data), fresh, again, self._seen, checkpoint)
         other = self.clone().set_params(**{name: getattr(self, name) for name in ("threads", "memory_limit")})
         counts = data.label_counts
         found = self._weighed([one.packed for one in learned], counts, self.prior)

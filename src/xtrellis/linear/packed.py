@@ -123,6 +123,17 @@ class PackedTree(Storable):
             raise IndexError(f"block {number} is outside {self.n_blocks} blocks")
         return native.unpack(self.native, number)
 
+    def segment(self, first: int, last: int) -> Segment:
+        """The weights of some nodes, as they were when they were trained."""
+        a, b = int(self.blocks[first]), int(self.blocks[last])
+        slots = slice(int(self.tree.offsets[first]), int(self.tree.offsets[last]))
+        arrays, out = self.arrays, {}
+        for name, content in (("bucket_offsets", "buckets"), ("byte_offsets", "bytes")):
+            offsets = arrays[name][a : b + 1]
+            out[name], out[content] = offsets - offsets[0], arrays[content][offsets[0] : offsets[-1]]
+        out["scales"], out["biases"] = arrays["scales"][a:b], arrays["biases"][slots]
+        return Segment(first, last, {name: out[name] for name in DTYPES})
+
     def look_up(self, number: int, features: Int32) -> tuple[Int64, Int64, Float64]:
         """The weights of a block that belong to some features, as (place in `features`, child, weight)."""
         if not 0 <= number < self.n_blocks:

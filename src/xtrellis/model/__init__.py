@@ -8,6 +8,7 @@ from .capabilities import (
     Forgets,
     KnowsUnseen,
     LeavesOut,
+    Relabels,
     Resumes,
     Scores,
     Updates,
@@ -24,7 +25,7 @@ from .model import Model, require_engine
 
 __all__ = [
     "MANIFEST_BYTES", "Embeds", "Estimate", "Estimates", "Explains", "FeatureModel", "Forgets", "KnowsUnseen",
-    "LabelSet", "LeavesOut", "Model", "Resumes", "Scores", "Updates", "can_score", "check_k", "check_label",
+    "LabelSet", "LeavesOut", "Model", "Relabels", "Resumes", "Scores", "Updates", "can_score", "check_k", "check_label",
     "check_label_ids", "label_mask", "needs_all_rows", "one_after_another", "require_engine", "restricts",
     "why_no_explanation", "why_no_update", "with_part",
 ]  # fmt: skip

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from inspect import signature
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from ..arrays import Csr, Float32, Int64, TopK
@@ -75,11 +76,12 @@ class Estimates(Protocol):
 class Updates(Protocol):
     """Learns on: new rows, with labels old and new, without being trained anew."""
 
-    def updated(self, data: TrainingData, fresh: Int64, again: Int64) -> Model:
+    def updated(self, data: TrainingData, fresh: Int64, again: Int64, checkpoint: Path | None = None) -> Model:
         """Another model that has learned from `data`: all rows, with a column for each label, new ones last.
 
         `fresh` are the numbers of the rows that this model has not seen, `again` those of labels that must be learned
-        whatever has changed. The model itself stays as it is: whoever is asking it meanwhile is not disturbed.
+        whatever has changed. The model itself stays as it is: whoever is asking it meanwhile is not disturbed. A model
+        that `Resumes` writes finished work to `checkpoint`, if one is given, and goes on from what is there.
         """
 
 
@@ -89,6 +91,14 @@ class Forgets(Protocol):
 
     def without(self, rows: Int64) -> Model:
         """Another model that does not remember the rows with these numbers."""
+
+
+@runtime_checkable
+class Relabels(Protocol):
+    """Remembers training rows, and can give some of them other labels at once."""
+
+    def relabelled(self, rows: Int64, Y: Csr) -> Model:
+        """Another model that remembers the rows with these numbers, which rise, with the labels of Y's rows."""
 
 
 @runtime_checkable

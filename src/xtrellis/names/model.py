@@ -21,7 +21,8 @@ from ..text import STEMMERS, Block, WordReader, blocks
 from .explain import explain
 from .index import NameIndex
 from .scorer import NameScorer
-from .training import build_index, count_more, count_words, train_scorer
+from .training import build_index, count_words, train_scorer
+from .updating import HowFound, learned_on
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -168,34 +169,29 @@ class NameMatcher(Model):
         model_bytes = 8 * names + 150 * data.n_labels
         return Estimate.of(data, training_bytes=200_000_000 + 3 * model_bytes, model_bytes=model_bytes)
 
-    def updated(self, data: TrainingData, fresh: Int64, again: Int64) -> Self:
-        """See `Updates`: new labels' names are looked for, the fresh rows' matches counted; curves stay as they are.
+    def updated(self, data: TrainingData, fresh: Int64, again: Int64, checkpoint: Path | None = None) -> Self:
+        """See `Updates`: new labels' names are looked for in all rows, those of others in the fresh ones; curves stay.
 
         How much a word of a name weighs is told by the rows that the model was trained on, as before: so matches of
         other names keep their scores.
         """
-        index, scorer, texts, known_names = self.index, self.scorer, data.texts, data.label_names
+        texts, known_names = data.texts, data.label_names
         if texts is None or known_names is None:
             raise InputError("a NameMatcher learns from texts and label names; the data has none")
-        names = [(name,) for name in known_names] if data.known is None else _all_names(data.known)
-        if data.known is None and len(index.names) != index.n_labels:
+        if data.known is None and len(self.index.names) != self.index.n_labels:
             raise InputError("this NameMatcher knows several names a label and cannot learn on: train it again")
+        names = [(name,) for name in known_names] if data.known is None else _all_names(data.known)
         counted = self._counted or data.n_rows - len(fresh)
         reader, first = self._reader(), texts[:counted]
         known = counted, sum(map(len, first))  # the rows are the same, unless some were forgotten
         words = self._words
         if words is None or words[0] != known:
             words = known, count_words(reader, first, self.threads)
-        rows = np.pad(scorer.rows, (0, data.n_labels - index.n_labels)).astype(np.int64)
-        found = build_index(
-            names, reader, first, rows, partial=float(self.partial),
-            likeness=_least(self.likeness), threads=self.threads, known=words[1],
-        )  # fmt: skip
+        how = HowFound(reader, float(self.partial), _least(self.likeness), first, words[1], self.threads)
+        index, scorer = learned_on(self.scorer, names, data, fresh, again, how)
         other = self.clone().set_params(threads=self.threads)
-        new = data.select(fresh)
-        added = count_more(scorer, found, reader, new.texts or (), new.Y, threads=self.threads)
         vars(other).update(
-            _index=found, _scorer=added, _counted=counted, _words=words, _trained_with=self._trained_with
+            _index=index, _scorer=scorer, _counted=counted, _words=words, _trained_with=self._trained_with
         )
         return other
 

@@ -87,17 +87,32 @@ def train_scorer(
 ) -> NameScorer:
     """Count the matches of all rows, then learn from some of them what each feature is worth."""
     n_labels = index.n_labels
-    shape = len(KINDS), n_labels
+    matches, hits, per_row = count_matches(index, reader, texts, Y, threads=threads)
+    rows = np.bincount(Y.indices, minlength=n_labels)
+    labelled = rows > 0
+    all_hits, all_matches = hits[:, labelled].sum(axis=1), matches[:, labelled].sum(axis=1)
+    general = (all_hits + 0.5) / (all_matches + 1.0)
+    scorer = NameScorer(
+        Curves.nothing(np.log(general / (1 - general))), to_int32(rows), to_int32(matches), to_int32(hits), general
+    )
+    scorer.curves = _learn_curves(scorer, index, reader, texts, Y, per_row, seed, threads)
+    return scorer
+
+
+def count_matches(
+    index: NameIndex, reader: WordReader, texts: Sequence[str], Y: Csr, *, threads: int | None
+) -> tuple[Int64, Int64, Int64]:
+    """Kinds × labels: rows that have the name, and those of them that have the label; and how many names a row has."""
+    n_labels = index.n_labels
+    shape, size = (len(KINDS), n_labels), len(KINDS) * n_labels
     matches, hits = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    per_row = np.zeros(len(texts), np.int64)
 
     def count(block: Block) -> tuple[Array, Array, Int64]:
         found = find(index, reader, texts[block.begin : block.end])
         at = found.kinds.astype(np.int64) * n_labels + found.labels
         right = _has(Y, block.begin, found)
-        size = len(KINDS) * n_labels
         return np.bincount(at, minlength=size), np.bincount(at[right], minlength=size), np.diff(found.offsets)
-
-    per_row = np.zeros(len(texts), np.int64)
 
     def add(block: Block, found: tuple[Array, Array, Int64]) -> None:
         np.add(matches, found[0].reshape(shape), out=matches)
@@ -105,37 +120,7 @@ def train_scorer(
         per_row[block.begin : block.end] = found[2]
 
     _each_block(count, texts, threads, "looking for names", add)
-    rows = np.bincount(Y.indices, minlength=n_labels)
-    labelled = rows > 0
-    all_hits, all_matches = hits[:, labelled].sum(axis=1), matches[:, labelled].sum(axis=1)
-    general = (all_hits + 0.5) / (all_matches + 1.0)
-    scorer = NameScorer(
-        Curves.nothing(np.log(general / (1 - general))), _int32(rows), _int32(matches), _int32(hits), general
-    )
-    scorer.curves = _learn_curves(scorer, index, reader, texts, Y, per_row, seed, threads)
-    return scorer
-
-
-def count_more(
-    scorer: NameScorer, index: NameIndex, reader: WordReader, texts: Sequence[str], Y: Csr, *, threads: int | None
-) -> NameScorer:
-    """The same curves, with the matches of more rows counted; the index may know more labels than before."""
-    n_labels, more = index.n_labels, index.n_labels - len(scorer.rows)
-    matches, hits = (np.pad(counts, ((0, 0), (0, more))).astype(np.int64) for counts in (scorer.matches, scorer.hits))
-    size = len(KINDS) * n_labels
-
-    def count(block: Block) -> tuple[Array, Array]:
-        found = find(index, reader, texts[block.begin : block.end])
-        at = found.kinds.astype(np.int64) * n_labels + found.labels
-        return np.bincount(at, minlength=size), np.bincount(at[_has(Y, block.begin, found)], minlength=size)
-
-    def add(block: Block, found: tuple[Array, Array]) -> None:
-        np.add(matches, found[0].reshape(matches.shape), out=matches)
-        np.add(hits, found[1].reshape(hits.shape), out=hits)
-
-    _each_block(count, texts, threads, "looking for names", add)
-    rows = np.pad(scorer.rows, (0, more)).astype(np.int64) + np.bincount(Y.indices, minlength=n_labels)
-    return NameScorer(scorer.curves, _int32(rows), _int32(matches), _int32(hits), scorer.general)
+    return matches, hits, per_row
 
 
 def _learn_curves(
@@ -191,7 +176,8 @@ def _fewer_wrong(at: Array, right: Array, seed: int, kind: int) -> tuple[Array, 
     return np.sort(np.concatenate([at[right[at]], some])), most / len(wrong)
 
 
-def _int32(counts: Array) -> Int32:
+def to_int32(counts: Array) -> Int32:
+    """As the kernel has counts."""
     return counts.clip(0, 2**31 - 1).astype(np.int32)
 
 

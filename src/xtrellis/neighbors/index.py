@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .._native import neighbors as native
-from ..arrays import MAX_ID, Array, Csr, Float32, Int32, Int64, Rows, TopK, UInt8, assemble, for_scipy
+from ..arrays import MAX_ID, Array, Csr, Float32, Int32, Int64, Rows, TopK, UInt8, assemble, for_scipy, take_rows
 from ..core import InputError, by_rows
 from .segment import RowSegment
 
@@ -83,6 +83,17 @@ class RowIndex:
             left = segment.without(removed)
             counts -= _counts(np.concatenate([segment.labels_of(int(row)) for row in mine]), self.n_labels)
             segments += RowSegment.join([left]) if 2 * left.n_dead > left.n_rows else [left]
+        return RowIndex(segments, counts)
+
+    def relabelled(self, rows: Int64, Y: Csr) -> RowIndex:
+        """The same rows, some of them with other labels: row i of Y is of row rows[i], which rise."""
+        segments, counts = [], self.label_counts.copy()
+        for segment in self.segments:
+            at = np.flatnonzero((rows >= segment.first) & (rows < segment.first + segment.n_rows))
+            mine = rows[at] - segment.first
+            before = np.concatenate([segment.labels_of(int(row)) for row in mine]) if len(mine) else NOBODY
+            counts += _counts(take_rows(Y, at).indices, self.n_labels) - _counts(before, self.n_labels)
+            segments.append(segment.relabelled(mine, take_rows(Y, at)) if len(mine) else segment)
         return RowIndex(segments, counts)
 
     def place(self, row: int) -> tuple[RowSegment, int]:

@@ -178,7 +178,7 @@ class Neighbors(FeatureModel):
         self._index = index.with_rows(data.X, data.Y, self._excerpts(data), threads=self.threads)
         return np.arange(index.n_rows, index.n_rows + data.n_rows)
 
-    def updated(self, data: TrainingData, fresh: Int64, again: Int64) -> Self:
+    def updated(self, data: TrainingData, fresh: Int64, again: Int64, checkpoint: Path | None = None) -> Self:
         """See `Updates`: remembers the fresh rows, which takes milliseconds; new labels are theirs."""
         index, new = self.index, self._prepared(data.select(fresh))
         counts = np.pad(index.label_counts, (0, data.n_labels - index.n_labels))
@@ -204,6 +204,16 @@ class Neighbors(FeatureModel):
         other = self.clone().set_params(threads=self.threads)
         vars(other).update(_index=self.index, _trained_with=self._trained_with)
         other.remove(rows)
+        return other
+
+    def relabelled(self, rows: Int64, Y: Csr) -> Self:
+        """See `Relabels`: these rows vote for other labels from now on."""
+        index = self.index
+        counts = np.pad(index.label_counts, (0, max(0, int(Y.shape[1]) - index.n_labels)))
+        other = self.clone().set_params(threads=self.threads)
+        vars(other).update(
+            _index=RowIndex(index.segments, counts).relabelled(rows, Y), _trained_with=self._trained_with
+        )
         return other
 
     def _numbers(self, rows: Any) -> Int64:

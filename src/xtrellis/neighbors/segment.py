@@ -107,6 +107,20 @@ class RowSegment(Storable):
         arrays = {**self.arrays, "removed": np.packbits(removed, bitorder="little")}
         return RowSegment(arrays, first=self.first, n_features=self.n_features, meta=self.meta, texts=self.texts)
 
+    def relabelled(self, rows: Int64, Y: Csr) -> RowSegment:
+        """The same with other labels of some rows, by their numbers within the segment; all else is shared."""
+        begin, labels = self.arrays["label_begin"], self.arrays["labels"]
+        counts, stay = np.diff(begin), np.ones(self.n_rows, bool)
+        stay[rows] = False
+        pairs = np.concatenate(
+            [np.repeat(np.arange(self.n_rows)[stay], counts[stay]), np.repeat(rows, np.diff(Y.indptr))]
+        )
+        found = np.concatenate([labels[np.repeat(stay, counts)], Y.indices]).astype(np.int32)
+        order = np.argsort(pairs, kind="stable")
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(pairs, minlength=self.n_rows))]).astype(np.int64)
+        arrays = {**self.arrays, "label_begin": offsets, "labels": found[order]}
+        return RowSegment(arrays, first=self.first, n_features=self.n_features, meta=self.meta, texts=self.texts)
+
     def removed_rows(self) -> Array:
         """True for each row that was removed."""
         return np.unpackbits(self.arrays["removed"], count=self.n_rows, bitorder="little").astype(bool)

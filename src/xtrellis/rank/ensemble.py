@@ -44,17 +44,16 @@ from .blend import Blend
 from .candidates import Candidates, filled, reciprocal_ranks
 from .explain import explain_ensemble
 from .isotonic import Curve, learn_curves
+from .living import LearnsOn
 from .members import (
     asked,
     check_alike,
-    forgetful_members,
     fresh,
     model_parts,
     n_rows_of,
     scores_of,
     some_rows,
     trained,
-    updated_members,
     with_threads,
 )
 from .trials import FEWEST, Trial, trials, turns
@@ -68,7 +67,7 @@ LEARNING = 5  # seconds that it takes to learn a blend, roughly
 CALIBRATION = 5000  # rows for calibration at most; never more than a tenth
 
 
-class Ensemble(Model):
+class Ensemble(LearnsOn, Model):
     """What several models say together: the mean of scores, of what they are worth, of reciprocal ranks, or a blend.
 
     A blend (combine='learned') is learned from rows that the members have not seen: they are trained without some of
@@ -237,20 +236,6 @@ class Ensemble(Model):
         again = [one.seconds for one, model in zip(each, able, strict=True) if not isinstance(model, LeavesOut)]
         seconds = ceil((1 + turns(data.n_rows)) * sum(again)) + LEARNING if all(again) else 0
         return replace(together, seconds=seconds)
-
-    def updated(self, data: TrainingData, fresh: Int64, again: Int64) -> Self:
-        """See `Updates`: every member learns on; how they are weighed stays as it is."""
-        members = updated_members(self, data, fresh, again)
-        other = self.clone().set_params(threads=self.threads)
-        blend = None if self._blend is None else self._blend.for_labels(data.label_counts)
-        vars(other).update(_members=members, _curves=self._curves, _blend=blend, _trained_with=self._trained_with)
-        return other
-
-    def without(self, rows: Int64) -> Self:
-        """See `Forgets`: members that remember rows let these go."""
-        other = self.clone().set_params(threads=self.threads)
-        vars(other).update({**vars(self), "_members": forgetful_members(self, rows)})
-        return other
 
     def predict(self, X: Any, k: int = 10, *, texts: Sequence[str] | None = None, labels: Any = None) -> TopK:
         """The k best labels of each row, of all that some member proposes. `labels` (ids) restricts the answers.

@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import Csr, Float32, Int64, TopK, as_texts, take_rows
 from ..core import Check, Configured, InputError, ParameterError, StoreError, part, shown
 from ..data import TrainingData
-from ..model import Forgets, Model, Resumes, Scores, Updates, restricts, why_no_update
+from ..model import Model, Resumes, Scores, restricts
 from ..store import resolve
 
 
@@ -79,19 +79,6 @@ def asked(
 def scores_of(model: Model, X: Any, pairs: Csr, texts: Sequence[str] | None) -> Float32:
     """What a model that can (`can_score`) says of given pairs, in their order."""
     return np.asarray(cast(Scores, model).score(X, pairs, texts=texts).data, np.float32)
-
-
-def updated_members(outer: Model, data: TrainingData, fresh: Int64, again: Int64) -> tuple[Model, ...]:
-    """The models inside one, each having learned on."""
-    inner = outer.inner_models()
-    if (why := why_no_update(outer)) is not None:
-        raise InputError(why)
-    return tuple(cast(Updates, with_threads(m, outer.threads)).updated(data, fresh, again) for m in inner)
-
-
-def forgetful_members(outer: Model, rows: Int64) -> tuple[Model, ...]:
-    """The models inside one; those that remember rows without some of them."""
-    return tuple(m.without(rows) if isinstance(m, Forgets) else m for m in outer.inner_models())
 
 
 def n_rows_of(X: Any, texts: Any) -> int:

@@ -15,13 +15,13 @@ from .read import load
 from .registry import register, resolve
 from .scratch import IN_MEMORY, DiskScratch, Scratch
 from .stages import Stages
-from .state import State, Storable
+from .state import State, Storable, content_hash
 from .swap import target_of
 from .write import save
 
 __all__ = [
     "IN_MEMORY", "Checkpoint", "Copyable", "Description", "DiskScratch", "GrowingArray", "Resident", "Scratch",
-    "Stages", "State", "Storable", "add_kernel", "append_to_journal", "describe", "discard", "dump_json",
-    "file_array", "journal_line", "journal_lock", "let_go", "load", "load_files", "map_file", "parse_json",
-    "register", "resident", "resolve", "row_files", "save", "saved_files", "target_of",
+    "Stages", "State", "Storable", "add_kernel", "append_to_journal", "content_hash", "describe", "discard",
+    "dump_json", "file_array", "journal_line", "journal_lock", "let_go", "load", "load_files", "map_file",
+    "parse_json", "register", "resident", "resolve", "row_files", "save", "saved_files", "target_of",
 ]  # fmt: skip

@@ -62,6 +62,9 @@ class Checkpoint:
             raise StoreError(f"cannot use {self.path} as a checkpoint ({error.strerror})") from None
         try:
             self._open()
+        except OSError as error:
+            self._close()
+            raise StoreError(f"cannot write to the checkpoint {self.path}: {error.strerror or error}") from error
         except BaseException:
             self._close()
             raise

@@ -14,7 +14,7 @@ from ..store import State
 from ..vocabulary import Vocabulary
 from .labels import stored_numbers, stored_vocabulary
 from .likely import check_curves
-from .living import Life
+from .living import REPLACED, Life
 
 if TYPE_CHECKING:
     from ..rank import Probabilities
@@ -42,7 +42,8 @@ class Stored(NamedTuple):
 def stored(params: Mapping[str, Any], state: State) -> Stored:
     """From the store, or an error that says what does not fit."""
     model, curves = state.parts.get("model"), state.parts.get("probabilities")
-    if params or set(state.parts) - PARTS or not isinstance(model, Model):
+    others = {name for name in state.parts if name not in PARTS and not REPLACED.match(name)}
+    if params or others or not isinstance(model, Model):
         raise StoreError("a Tagger holds a part 'model', perhaps a part 'vectorizer', and no parameters of its own")
     check_curves(curves)
     names, counts, n_rows = (

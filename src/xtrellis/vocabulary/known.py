@@ -13,10 +13,16 @@ from .vocabulary import Vocabulary
 
 
 class KnownLabels:
-    """The labels of a training (by their numbers in the vocabulary, one for each column) and their vocabulary."""
+    """The labels of a training (by their numbers in the vocabulary, one for each column) and their vocabulary.
 
-    def __init__(self, vocabulary: Vocabulary, labels: Int64, language: str | None = None) -> None:
+    A label that the vocabulary has no more has the number -1; `ids` says what it is called then.
+    """
+
+    def __init__(
+        self, vocabulary: Vocabulary, labels: Int64, language: str | None = None, ids: StringTable | None = None
+    ) -> None:
         self.vocabulary, self.labels, self.language = vocabulary, np.asarray(labels, np.int64), language
+        self._ids = ids
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -24,7 +30,17 @@ class KnownLabels:
     def names_of(self, label: int) -> Sequence[str]:
         """All names of a label, in the language of the training if one was said; without any, its id."""
         number = int(self.labels[label])
+        if number < 0:
+            return [str(label) if self._ids is None else self._ids[label]]
         return self.vocabulary.names_of(number, self.language) or [self.vocabulary.ids[number]]
+
+    @property
+    def preferred_names(self) -> StringTable:
+        """The name of each label, in the language of the training."""
+        names = self.vocabulary.preferred_names(self.language, labels=np.maximum(self.labels, 0))
+        if (self.labels >= 0).all():
+            return names
+        return StringTable.of([name if self.labels[i] >= 0 else self.names_of(i)[0] for i, name in enumerate(names)])
 
     @cached_property
     def hierarchy(self) -> tuple[Int64, Int64, StringTable]:

@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import xtrellis as xt
+from xtrellis._native import linear as native
 from xtrellis.arrays import is_right
 from xtrellis.data import TrainingData
 from xtrellis.linear import update
@@ -130,3 +131,28 @@ def test_wide_features_are_renumbered(monkeypatch):
         model = xt.LinearTree(index=xt.BalancedTree(arity=4, max_leaf=8)).fit(matrix[:300], Y[:300])
         found.append(model.updated(TrainingData.of(matrix, Y), np.arange(300, 600), NOTHING).predict(matrix, 5))
     np.testing.assert_array_equal(found[0].labels, found[1].labels)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_block_is_revised_as_if_its_weights_were_a_table(seed):
+    rng = np.random.default_rng(seed)
+
+    def block(children: np.ndarray, share: float) -> np.ndarray:
+        table = np.where(rng.random((40, 256)) < share, rng.normal(size=(40, 256)), 0).astype(np.float32)
+        table[:, np.setdiff1d(np.arange(256), children)] = 0
+        return table
+
+    def plain(table: np.ndarray) -> tuple:
+        features = np.flatnonzero(table.any(axis=1)).astype(np.int32)
+        rows = [np.flatnonzero(table[f]) for f in features]
+        starts = np.cumsum([0, *map(len, rows)]).astype(np.uint32)
+        children = np.concatenate([*rows, np.zeros(0, int)]).astype(np.uint8)
+        return features * 3, starts, children, table[table != 0]
+
+    gone = (rng.random(256) < (0.0, 0.1, 0.5, 1.0, 0.3, 0.3)[seed]).astype(np.uint8)
+    old = block(np.arange(256), 0.2 if seed != 4 else 0.0)
+    new = block(np.flatnonzero(gone), 0.1 if seed != 5 else 0.0)
+    expected = plain(np.where(gone > 0, new, old))
+    for found, wanted in zip(native.revise(*plain(old), *plain(new), gone), expected, strict=True):
+        assert found.dtype == wanted.dtype
+        np.testing.assert_array_equal(found, wanted)

@@ -221,7 +221,7 @@ def test_entities_cannot_blow_up(tmp_path: Path):
 
 
 def test_json_ld_without_rdflib_names_the_extra(tmp_path: Path):
-    path = written(tmp_path, "v.jsonld", "{}")
+    path = written(tmp_path, "v.jsonld", '[{"@id": "http://e.org/a", "http://e.org/p": [{"@list": []}]}]')
     script = (
         "import sys; sys.modules['rdflib'] = None\n"
         "import xtrellis as xt\n"

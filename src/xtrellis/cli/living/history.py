@@ -63,6 +63,11 @@ def what_happened(entry: Mapping[str, Any]) -> str:
         return "renamed " + _some([f"{old} to {new}" for old, new in entry["names"].items()])
     if what == "merge":
         return f"merged {_some(entry['labels'])} into {entry['into']}"
+    if what == "split":
+        shares = [f"{name} ({count:,} rows)" for name, count in entry["into"].items()]
+        return f"split {entry['label']} into {_some(shares)}" + ("" if entry["keep"] else "; it is retired")
+    if what == "vocabulary":
+        return _vocabulary(entry)
     if what == "forget":
         return f"forgot {len(entry['rows']):,} rows"
     if what == "refresh":
@@ -72,6 +77,15 @@ def what_happened(entry: Mapping[str, Any]) -> str:
         measured = "" if p is None else f"; P@5 on them before: {p:.1f}"
         return f"learned {entry['rows']:,} rows, {entry['new labels']:,} new labels{measured}; input {entry['input']}"
     return "trained" + (f" on {entry['rows']:,} rows" if "rows" in entry else "")
+
+
+def _vocabulary(entry: Mapping[str, Any]) -> str:
+    told = [f"{entry['labels']:,} labels"]
+    told += [f"{entry['new labels']:,} new"] if entry["new labels"] else []
+    for name, what in (("retired", "retired"), ("restored", "restored"), ("gone", "gone from it")):
+        told += [f"{len(entry[name]):,} {what}"] if name in entry else []
+    moved = len(entry.get("merged", ())) + len(entry.get("became", ()))
+    return "took over a newer vocabulary: " + ", ".join([*told, *([f"{moved:,} replaced"] if moved else [])])
 
 
 def _some(names: list[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -43,6 +43,16 @@ def update(
     refresh: Annotated[
         bool, typer.Option("--refresh", help="Train again on all rows that are kept, words and all; after DATA.")
     ] = False,
+    vocabulary: Annotated[
+        Path | None,
+        typer.Option(
+            "--vocabulary",
+            metavar="NEW",
+            help="A newer version of the model's vocabulary: what it retires or replaces is not answered any more, new "
+            "names are known; before DATA. `xtrellis vocabulary diff MODEL NEW` says what will happen.",
+        ),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from where a stopped update was.")] = False,
     threads: Threads = None,
     format: Format = None,
     read: Read = None,
@@ -56,20 +66,26 @@ def update(
 ) -> None:
     """Let MODEL learn the rows of DATA. It must have kept its training rows (`train --keep-rows`)."""
     from ...store import journal_lock
+    from ...vocabulary import Vocabulary
+    from ..checkpoints import Checkpoints
     from ..files import Source, check_target, folder_size, load_tagger
 
     started = time.monotonic()
     if to is None:
         raise ParameterError("--to is missing: the folder to write, such as --to MODEL2, or MODEL itself")
-    if not data and forget is None and not refresh:
-        raise ParameterError("there is nothing to do: give DATA, --forget ROWS or --refresh")
+    if not data and forget is None and not refresh and vocabulary is None:
+        raise ParameterError("there is nothing to do: give DATA, --vocabulary NEW, --forget ROWS or --refresh")
     check_target(to)
     rows = None if forget is None else _numbers(forget)
     source = Source(format, read, threads, delimiter=delimiter, encoding=encoding, skip_bad_rows=skip_bad_rows)
     in_place = to.exists() and model.exists() and to.resolve() == model.resolve()
-    with interrupt.leaving(), show.listening(quiet) as say, journal_lock(model) if in_place else nullcontext():
+    with show.listening(quiet) as say, journal_lock(model) if in_place else nullcontext(), ExitStack() as stack:
         tagger = load_tagger(model, threads)
+        checkpoints = Checkpoints(to, tagger.model, resume, ("update-checkpoint", "refresh-checkpoint"))
+        stack.enter_context(interrupt.leaving(*checkpoints.places))
         before, labels_before = tagger.version, tagger.n_labels
+        if vocabulary is not None:
+            tagger.change_vocabulary(Vocabulary.read(vocabulary))
         if rows is not None:
             tagger.forget(rows)
             say(f"{len(rows):,} rows forgotten")
@@ -77,10 +93,11 @@ def update(
             dataset = source.read_all(data, "train")
             say(show.dataset(source.name(data, "train"), dataset))
             say(f"at most what a training takes; {tagger.estimate_update(dataset)}")
-            tagger.update(dataset)
+            tagger.update(dataset, checkpoint=checkpoints.open("update-checkpoint", say))
         if refresh:
-            tagger.refresh()
+            tagger.refresh(checkpoint=checkpoints.open("refresh-checkpoint", say))
         tagger.save(to)
+        checkpoints.discard()
     taken, n_bytes = time.monotonic() - started, folder_size(to)
     entries = tagger.history()[before + 1 :]
     if json:

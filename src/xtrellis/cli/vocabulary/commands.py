@@ -13,7 +13,8 @@ from ..files import is_model
 from ..options import Debug, Json, Log, Quiet
 
 if TYPE_CHECKING:
-    from ...vocabulary import Label, Vocabulary
+    from ...tagger import VocabularyChange
+    from ...vocabulary import Label, Vocabulary, VocabularyDiff
 
 vocabulary = typer.Typer(
     name="vocabulary", help="Look at a vocabulary: what it holds, what has changed, what is wrong with it."
@@ -85,18 +86,40 @@ def diff(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Compare two versions of a vocabulary: labels that came, went, or changed."""
+    """Compare two versions of a vocabulary: labels that came, went, or changed; and what that means for a model."""
     with show.listening(quiet):
         before, after = open_vocabulary(old, format), open_vocabulary(new, format)
         found = before.diff(after)
+        plan = _planned(old, after)
     if json:
-        show.as_json(found.to_dict())
+        show.as_json({**found.to_dict(), **({} if plan is None else {"model": plan.to_dict()})})
         return
     if not found:
         show.result("no difference")
         return
+    _show_diff(found, before, after, language, None if every else SHOWN)
+    if plan is not None:
+        show.result(f"`xtrellis update {old} --vocabulary {new} --to {old}` does this to its {plan}")
+        for name, sign in (("retired", "x"), ("restored", "o"), ("gone", "?")):
+            for id in getattr(plan, name)[: None if every else SHOWN]:
+                show.result(f"{sign} {id}: {name}")
+        for id, other in list({**plan.merged, **plan.became}.items())[: None if every else SHOWN]:
+            show.result(f"> {id}: answered as {other}")
+
+
+def _planned(model: Path, after: Vocabulary) -> VocabularyChange | None:
+    """What would become of a model's labels; None if it is no such model."""
+    from ...store import load
+    from ...tagger import Tagger
+
+    held = load(model) if is_model(model) else None
+    return held.planned_change(after) if isinstance(held, Tagger) and held.vocabulary is not None else None
+
+
+def _show_diff(
+    found: VocabularyDiff, before: Vocabulary, after: Vocabulary, language: str | None, most: int | None
+) -> None:
     show.result(", ".join(f"{what}: {count:,}" for what, count in found.counts().items()))
-    most = None if every else SHOWN
     for mark, ids, where in (("+", found.added, after), ("-", found.removed, before)):
         for id in ids[:most]:
             number = where.number(id)

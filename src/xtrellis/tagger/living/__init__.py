@@ -3,7 +3,11 @@
 from .drifting import Drift
 from .face import Living, explained_state
 from .learning import begun
-from .life import Life
+from .life import REPLACED, Life
+from .renewing import VocabularyChange
 from .rows import KeptRows
+from .splitting import having_words
 
-__all__ = ["Drift", "KeptRows", "Life", "Living", "begun", "explained_state"]
+__all__ = [
+    "REPLACED", "Drift", "KeptRows", "Life", "Living", "VocabularyChange", "begun", "explained_state", "having_words",
+]  # fmt: skip

@@ -18,17 +18,21 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from ...arrays import StringTable
-from ...core import InputError, NotFittedError, StoreError, as_path, integer, shown
+from ...core import InputError, NotFittedError, StoreError, as_path, flag, integer, shown
+from ...model import Resumes
 from ...store import append_to_journal, journal_line
 from .drifting import Drift, drift_of
 from .learning import arrived, forgotten, refreshed, require_able, updated, with_rows
 from .life import Life, names_of
+from .renewing import VocabularyChange, planned, renewed
 from .replaying import loaded, replayed
+from .splitting import rows_of, split
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from ...model import Estimate
+    from ...vocabulary import Vocabulary
     from ..tagger import Tagger
 
 READERS = (
@@ -60,22 +64,32 @@ class Living:
 
     # ── learning ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def update(self, data: Any, labels: Iterable[Iterable[str]] | None = None) -> Self:
+    def update(
+        self,
+        data: Any,
+        labels: Iterable[Iterable[str]] | None = None,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> Self:
         """Learn new rows, with labels old and new: texts and their labels, or a Dataset.
 
         Neighbours learn at once; of a tree, classifiers whose rows have changed by a quarter are trained again, the
         others keep their bits. New labels sit in the clusters that their rows reach. Words that the vectoriser does
         not know stay unknown until `refresh`. A tagger that was not trained yet is trained, and keeps its rows. An
-        update that fails leaves the tagger as it was.
+        update that fails leaves the tagger as it was. `checkpoint` is a folder that finished work is written to: an
+        update of the same tagger with the same rows goes on from there, and ends with the same bytes.
         """
         with self._changing:
             if not self.tagger.fitted:
                 self.keep_rows = True
-                self.tagger.fit(data, labels)
+                self.tagger.fit(data, labels, checkpoint=checkpoint)
                 return self
             self._require_journal()
             require_able(self.tagger)
-            self._put("update", *updated(self.tagger, arrived(self.tagger, data, labels)))
+            folder = None if checkpoint is None else as_path(checkpoint, "checkpoint", error=StoreError)
+            if folder is not None and not isinstance(self.tagger.model, Resumes):
+                folder = None  # what learns in milliseconds has nothing to go on from
+            self._put("update", *updated(self.tagger, arrived(self.tagger, data, labels), folder))
         return self
 
     def why_no_update(self) -> str | None:
@@ -129,7 +143,7 @@ class Living:
         if self.tagger.vocabulary is not None:
             raise InputError(
                 "the labels' names are those of the tagger's vocabulary, and their ids stay: change the names there, "
-                "and set tagger.vocabulary = xt.Vocabulary.read(…)"
+                "then tagger.change_vocabulary(xt.Vocabulary.read(…)) or `xtrellis update MODEL --vocabulary FILE`"
             )
         if not isinstance(given, Mapping) or not names:
             raise InputError(f"names must be {{old: new}} for at least one label; got {shown(names)}")
@@ -139,6 +153,49 @@ class Living:
         """Answer these labels as another one, at once: it scores what the best of them does. The next update trains it
         on the rows of all."""
         return self._relabel({"what": "merge", "labels": self._known(labels), "into": self._known([into])[0]})
+
+    def split(
+        self, label: str, into: Mapping[str, Sequence[int] | Callable[[str], bool]], *, keep: bool = False
+    ) -> Self:
+        """Let a label become several, by sharing out its kept rows: {name: rows or rule}.
+
+        Rows go by their numbers (`label_rows` tells them) or by a function that says of a text whether it is meant. A
+        row may go to several labels, which may be new or known; each gets at least one. Only these are learned, from
+        their rows, at once. The label itself is retired, and `restore` brings it back; with `keep` it stays, for the
+        rows that are given to none, and is learned again from these.
+        """
+        with self._changing:
+            if not self.tagger.fitted:
+                raise NotFittedError("this Tagger is not trained yet; call fit first, or xt.load a saved one")
+            flag()("keep", keep)
+            self._require_journal()
+            self._put("split", *split(self.tagger, label, into, keep))
+        return self
+
+    def label_rows(self, label: str) -> dict[int, str]:
+        """The kept rows that have a label: their numbers and texts (empty, where rows are features)."""
+        numbers = rows_of(self.tagger, self.tagger.find_label(label))
+        rows = self._life.rows
+        texts = None if rows is None else rows.texts
+        return {int(i): "" if texts is None else texts[int(i)] for i in numbers}
+
+    def change_vocabulary(self, vocabulary: Vocabulary) -> Self:
+        """Replace the vocabulary by a newer one, and do what it says of labels.
+
+        What is retired there is not answered any more; what was replaced is answered as its successor, which takes over
+        what was learned if it was not known; what is in use again is answered again. Ids stay. Of a tagger that goes by
+        names and has kept its rows, new labels and names are found at once. `planned_change` tells all of it before.
+        """
+        with self._changing:
+            if not self.tagger.fitted:
+                raise NotFittedError("this Tagger is not trained yet: set its vocabulary")
+            self._require_journal()
+            self._put("vocabulary", *renewed(self.tagger, vocabulary))
+        return self
+
+    def planned_change(self, vocabulary: Vocabulary) -> VocabularyChange:
+        """What `change_vocabulary` would do: labels that are retired, restored, merged, and so on."""
+        return planned(self.tagger, vocabulary)
 
     @property
     def retired(self) -> list[str]:
@@ -184,7 +241,7 @@ class Living:
     def write_changes(self, path: str | os.PathLike[str], *, since: int) -> None:
         """Add the changes after version `since` to the journal of the model saved at `path`: a few milliseconds.
 
-        For changes of labels, which a line says all of; after `update`, `forget` or `refresh` use `save`.
+        For changes of labels, which a line says all of; after others (`update`, `split`, `forget` …) use `save`.
         """
         integer(at_least=0)("since", since)
         life = self._life

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ...arrays import Csr, Int64, StringTable, as_features, as_integers, as_texts, take_rows
+from ...arrays import Csr, Int64, StringTable, TopK, as_features, as_integers, as_texts, take_rows
 from ...core import InputError, progress, shown
 from ...data import Dataset, TrainingData, labels_from_pairs
+from ...metrics import evaluate
 from ...model import Forgets, Model, Updates, needs_all_rows, why_no_update
 from ...vocabulary import KnownLabels
 from ..given import label_matrix
@@ -25,7 +27,7 @@ NO_ROWS = (
     "this tagger has kept no training rows to learn on from: train it with xt.Tagger(vectorizer, model, "
     "keep_rows=True) or `xtrellis train --keep-rows`"
 )
-MEASURED = ("P@1", "P@5")
+MEASURED, MEASURED_AT = ("P@1", "P@5"), 5
 FEWEST, ENOUGH = 20, 500  # rows that tell how good the model was before it learned them
 
 
@@ -75,6 +77,7 @@ def arrived(tagger: Tagger, data: Any, labels: Any) -> Arrived:
         data = Dataset(None, Y, texts=list(texts), label_names=names)
     elif labels is not None:
         raise InputError("a Dataset holds its labels itself; give none beside it")
+    data = _by_ids(tagger, data)  # rows of which no label is known go here
     if not data.n_rows:
         raise InputError("an update needs at least one row; got none")
     if vectorizer is not None and data.texts is None:
@@ -86,7 +89,6 @@ def arrived(tagger: Tagger, data: Any, labels: Any) -> Arrived:
         X = as_features(data.X, n_features=_n_features(tagger))
     else:
         X = vectorizer.transform(data.texts or [])
-    data = _by_ids(tagger, data)
     given = data.label_names or StringTable.of(map(str, range(data.n_labels)))
     met = np.unique(data.Y.indices)
     ids = np.full(data.n_labels, -1, np.int64)
@@ -152,12 +154,11 @@ def with_rows(tagger: Tagger, life: Life, new: Arrived) -> tuple[Life, TrainingD
 def called(tagger: Tagger, ids: StringTable) -> dict[str, Any]:
     """What a model is told of labels: their names, and with a vocabulary all that it knows of them."""
     vocabulary = tagger.vocabulary
-    numbers = [] if vocabulary is None else list(vocabulary.numbers(ids))
-    if vocabulary is None or None in numbers:
+    if vocabulary is None:
         return {"label_names": ids}
-    places = np.array(numbers, np.int64)
-    known = KnownLabels(vocabulary, places, tagger.language)
-    return {"label_names": vocabulary.preferred_names(tagger.language, labels=places), "known": known}
+    places = np.array([-1 if number is None else number for number in vocabulary.numbers(ids)], np.int64)
+    known = KnownLabels(vocabulary, places, tagger.language, ids)
+    return {"label_names": known.preferred_names, "known": known}
 
 
 def training_data(tagger: Tagger, life: Life, names: StringTable, version: int) -> tuple[TrainingData, Int64]:
@@ -183,12 +184,12 @@ def require_able(tagger: Tagger) -> None:
         raise InputError(NO_ROWS)
 
 
-def updated(tagger: Tagger, new: Arrived) -> tuple[dict[str, Any], dict[str, Any]]:
+def updated(tagger: Tagger, new: Arrived, checkpoint: Path | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
     """(attributes, what the journal says)."""
     life, data, fresh = with_rows(tagger, tagger.life, new)
-    labelled = np.flatnonzero(np.diff(new.labels.indptr))[:ENOUGH]
-    report = tagger.evaluate(new.given.select(labelled), MEASURED) if len(labelled) >= FEWEST else None
-    model = cast(Updates, tagger.model).updated(data, fresh, life.again)
+    measured = _measured(tagger, new)
+    model = cast(Updates, tagger.model).updated(data, fresh, life.again, checkpoint)
+    model._checkpoint = checkpoint
     counts = data.label_counts
     if life.rows is None:
         before = np.pad(cast(Int64, tagger.label_counts), (0, len(new.new)))
@@ -199,9 +200,21 @@ def updated(tagger: Tagger, new: Arrived) -> tuple[dict[str, Any], dict[str, Any
         "n_rows": tagger.n_rows + len(fresh) if life.rows is None else data.n_rows, "_life": replace(life, again=NONE),
     }  # fmt: skip
     entry: dict[str, Any] = {"rows": len(fresh), "new labels": len(new.new), "input": new.fingerprint}
-    if report is not None:
-        entry["precision before"] = {name: round(report[name], 4) for name in MEASURED}
+    if measured is not None:
+        entry["precision before"] = measured
     return values, entry
+
+
+def _measured(tagger: Tagger, new: Arrived) -> dict[str, float] | None:
+    """How good the tagger is on rows that it has not learned yet, if they are enough to tell."""
+    some = np.flatnonzero(np.diff(new.labels.indptr))[:ENOUGH]
+    if len(some) < FEWEST:
+        return None
+    rows = take_rows(new.X, some) if new.texts is None else [new.texts[i] for i in some.tolist()]
+    top = tagger.predict(rows, MEASURED_AT)
+    found = TopK(top.labels, top.scores, int(new.labels.shape[1]))
+    scores = evaluate(take_rows(new.labels, some), found, list(MEASURED))
+    return {name: round(float(scores[name]), 4) for name in MEASURED}
 
 
 def forgotten(tagger: Tagger, rows: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -261,7 +274,7 @@ def refreshed(tagger: Tagger, checkpoint: Any) -> tuple[dict[str, Any], dict[str
         "label_counts": other.label_counts, "n_rows": other.n_rows, "probability_curves": None,
         "_life": Life(
             rows=kept, number=of_key, version=life.version, base=life.version + 1, entries=life.entries,
-            lines=life.lines,
+            lines=life.lines, vocabularies=life.vocabularies,
         ),
     }  # fmt: skip
     return values, {"rows": other.n_rows, "labels": len(active)}

@@ -3,10 +3,11 @@ another one, so whoever is answering meanwhile is not disturbed."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,9 +15,11 @@ from ...arrays import Array, Csr, Int64, StringTable, TopK
 from ...core import InputError, StoreError, nearest, shown
 from ...model import LabelSet, Model, restricts
 from ...store import State, Storable
+from ...vocabulary import Vocabulary
 from .rows import KeptRows
 
 NONE: Int64 = np.zeros(0, np.int64)
+REPLACED = re.compile(r"vocabulary[1-9][0-9]{0,8}$")  # the part of a vocabulary that was in force before a version
 OPS = ("retire", "restore", "rename", "merge")  # changes that need no training: an entry of the journal says it all
 
 
@@ -33,6 +36,7 @@ class Life:
     base: int = 0  # the version of the last full training
     entries: tuple[Mapping[str, Any], ...] = ()
     lines: tuple[str, ...] = ()
+    vocabularies: tuple[tuple[int, Vocabulary], ...] = ()  # that were replaced, and the version that replaced each
 
     # ── answering ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -164,6 +168,7 @@ class Life:
         parts: dict[str, Storable] = {} if self.rows is None else {"rows": self.rows}
         if self.rows is not None:
             arrays["living.number"] = self.number
+        parts |= {f"vocabulary{version}": old for version, old in self.vocabularies}
         meta = {"version": self.version, "base": self.base} if self.version or self.rows is not None else {}
         kept = {name: array for name, array in arrays.items() if len(array)}
         return State({**state.meta, **meta}, {**state.arrays, **kept}, {**state.parts, **parts})
@@ -188,7 +193,15 @@ class Life:
         merged = {int(a): int(b) for a, b in pairs}
         if set(merged) & set(merged.values()) or set(merged) & set(found["retired"].tolist()):
             raise StoreError("living.merged must lead from labels to others that are themselves")
-        return cls(found["retired"], merged, found["again"], rows, found["number"], version, base)
+        old = sorted(
+            (int(name[len("vocabulary") :]), part) for name, part in state.parts.items() if REPLACED.match(name)
+        )
+        if any(not isinstance(part, Vocabulary) or not 0 < at <= version for at, part in old):
+            raise StoreError("vocabularies that were replaced must be such, each of a version that there was")
+        replaced = cast("tuple[tuple[int, Vocabulary], ...]", tuple(sorted(old, key=lambda one: one[0])))
+        return cls(
+            found["retired"], merged, found["again"], rows, found["number"], version, base, vocabularies=replaced
+        )
 
 
 def _renamed(pairs: Any, names: StringTable, life: Life) -> StringTable:

@@ -15,9 +15,12 @@ import numpy as np
 from ...arrays import StringTable, as_features, assemble, take_rows
 from ...core import InputError, StoreError, integer, progress
 from ...data import Dataset
+from ...vocabulary import Vocabulary
 from .learning import NO_ROWS, Arrived, refreshed, updated
 from .life import OPS, Life
-from .rows import KeptRows
+from .renewing import renewed
+from .rows import NO_PAIRS, KeptRows
+from .splitting import split_again
 
 if TYPE_CHECKING:
     from ..tagger import Tagger
@@ -37,18 +40,27 @@ def replayed(tagger: Tagger, version: int) -> Tagger:
         raise InputError("all rows of the first training were forgotten; there is nothing to go back to")
     made = tagger.clone()
     made.keep_rows = True
+    if life.vocabularies:
+        made.vocabulary = life.vocabularies[0][1]
     made.fit(first.dataset(first.matrix(np.arange(len(first.keys)), len(first.keys)), first.keys))
     made.about = tagger.about
     for entry, line in zip(life.entries[:version], life.lines[:version], strict=True):
         progress.note(f"version {entry['version']}: {entry['what']}")
-        values = _done_again(made, entry, rows)
+        values = _done_again(made, entry, rows, _vocabulary_after(tagger, entry["version"]))
         now = replace(values.pop("_life", made.life), version=entry["version"])
         now = replace(now, entries=(*now.entries, entry), lines=(*now.lines, line))
         vars(made).update(values, _life=now)
     return made
 
 
-def _done_again(made: Tagger, entry: Mapping[str, Any], rows: KeptRows) -> dict[str, Any]:
+def _vocabulary_after(tagger: Tagger, version: int) -> Vocabulary | None:
+    """What was in force after a version: what the next one replaced, or what there is now."""
+    return next((old for at, old in tagger.life.vocabularies if at > version), tagger.vocabulary)
+
+
+def _done_again(
+    made: Tagger, entry: Mapping[str, Any], rows: KeptRows, vocabulary: Vocabulary | None
+) -> dict[str, Any]:
     """The attributes of the tagger after a change."""
     what = entry["what"]
     if what in OPS:
@@ -59,6 +71,10 @@ def _done_again(made: Tagger, entry: Mapping[str, Any], rows: KeptRows) -> dict[
         return {} if new is None else updated(made, new)[0]
     if what == "refresh":
         return refreshed(made, None)[0]
+    if what == "split":
+        return split_again(made, entry, rows)
+    if what == "vocabulary":
+        return renewed(made, vocabulary)[0]
     if what == "forget":
         return {}  # these rows are gone already
     raise StoreError(f"the journal has a change of an unknown kind, {what!r:.40}")
@@ -76,7 +92,7 @@ def _arrived(made: Tagger, rows: KeptRows, version: int) -> Arrived | None:
     table = StringTable.of([*names, *new])
     later = [cast(int, table.find(rows.keys[i])) for i in range(len(known.keys), n_keys)]
     number = np.concatenate([life.number, np.array(later, np.int64)])
-    some = replace(rows, keys=StringTable.of(list(rows.keys)[:n_keys]))
+    some = replace(rows, keys=StringTable.of(list(rows.keys)[:n_keys]), gained=NO_PAIRS, lost=NO_PAIRS)
     labels = rows.labels
     whole = replace(some, labels=np.where(labels < n_keys, labels, 0).astype(np.int32)).matrix(number, len(table))
     Y = take_rows(whole, at)

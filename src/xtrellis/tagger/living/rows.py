@@ -9,7 +9,7 @@ model), rows need not be written again, and any earlier state can be made from t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +20,8 @@ from ...core import StoreError
 from ...data import Dataset, labels_from_pairs
 from ...store import State, Storable
 from ...text import Vectorizer
+
+NO_PAIRS: Int64 = np.zeros((0, 3), np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +36,9 @@ class KeptRows(Storable):
     alive: UInt8  # 0: forgotten
     keys: StringTable
     key_since: Int32
+    # What rows were given, or lost, since they came (a label was split): row, key, the version it happened at.
+    gained: Int64 = field(default_factory=lambda: NO_PAIRS)
+    lost: Int64 = field(default_factory=lambda: NO_PAIRS)
 
     @classmethod
     def of(cls, texts: Sequence[str] | None, X: Csr | None, Y: Csr, names: StringTable) -> KeptRows:
@@ -67,9 +72,24 @@ class KeptRows(Storable):
             np.concatenate([self.alive, np.ones(n)]).astype(np.uint8),
             self.keys.and_these(new),
             np.concatenate([self.key_since, np.full(len(new), version)]).astype(np.int32),
-        )
+            self.gained, self.lost,
+        )  # fmt: skip
         if self.texts is not None and X is not None and (known := vars(self).get("_features")) is not None:
             vars(made)["_features"] = (known[0], _stacked(known[1], X))
+        return made
+
+    def relabelled(self, gained: Int64, lost: Int64, new: Sequence[str], version: int) -> KeptRows:
+        """The same rows, some with other labels: pairs (row, key) that they gain or lose; `new` keys come last."""
+        parts = [
+            np.concatenate([known, np.column_stack([pairs, np.full(len(pairs), version)])]).astype(np.int64)
+            for known, pairs in ((self.gained, gained), (self.lost, lost))
+        ]
+        made = replace(
+            self, gained=parts[0], lost=parts[1], keys=self.keys.and_these(new),
+            key_since=np.concatenate([self.key_since, np.full(len(new), version)]).astype(np.int32),
+        )  # fmt: skip
+        if (known := vars(self).get("_features")) is not None:
+            vars(made)["_features"] = known
         return made
 
     def without(self, rows: Int64) -> KeptRows:
@@ -86,7 +106,11 @@ class KeptRows(Storable):
         if X is not None:
             at, ids = _emptied(X.indptr, X.indices, stay)
             X = assemble(_emptied(X.indptr, X.data, stay)[1], ids, at, X.shape)
-        return replace(self, texts=texts, X=X, offsets=offsets, labels=labels.astype(np.int32), alive=alive)
+        gained, lost = (pairs[alive[pairs[:, 0]] > 0] for pairs in (self.gained, self.lost))
+        return replace(
+            self, texts=texts, X=X, offsets=offsets, labels=labels.astype(np.int32), alive=alive, gained=gained,
+            lost=lost,
+        )  # fmt: skip
 
     def up_to(self, version: int) -> KeptRows:
         """The rows that were there at a version, forgotten ones still empty."""
@@ -96,6 +120,7 @@ class KeptRows(Storable):
             None if self.X is None else take_rows(self.X, np.arange(n)),
             self.offsets[: n + 1], self.labels[: self.offsets[n]], self.since[:n], self.alive[:n],
             _first(self.keys, k), self.key_since[:k],
+            self.gained[self.gained[:, 2] <= version], self.lost[self.lost[:, 2] <= version],
         )  # fmt: skip
 
     def compacted(self) -> KeptRows:
@@ -110,7 +135,12 @@ class KeptRows(Storable):
             texts = StringTable(text, np.append(offsets[living], offsets[-1]))
         offsets = np.append(self.offsets[living], self.offsets[-1])  # forgotten rows are empty already
         X = None if self.X is None else take_rows(self.X, living)
-        return replace(self, texts=texts, X=X, offsets=offsets, since=self.since[living], alive=self.alive[living])
+        number = np.cumsum(stay) - 1
+        gained, lost = (np.column_stack([number[p[:, 0]], p[:, 1:]]) for p in (self.gained, self.lost))
+        return replace(
+            self, texts=texts, X=X, offsets=offsets, since=self.since[living], alive=self.alive[living], gained=gained,
+            lost=lost,
+        )  # fmt: skip
 
     def dataset(self, Y: Csr, names: StringTable) -> Dataset:
         """All rows, with these labels."""
@@ -119,11 +149,22 @@ class KeptRows(Storable):
 
     def matrix(self, number: Int64, n_labels: int) -> Csr:
         """Rows × labels, by the label that each key stands for now; -1: none."""
-        labels = number[self.labels]
-        rows = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        rows, keys = np.repeat(np.arange(len(self)), np.diff(self.offsets)), self.labels.astype(np.int64)
+        if len(self.gained) or len(self.lost):
+            rows, keys = self._changed(rows, keys)
+        labels = number[keys]
         kept = labels >= 0
-        pairs = np.unique(rows[kept] * np.int64(max(n_labels, 1)) + labels[kept])
-        return labels_from_pairs(pairs // max(n_labels, 1), pairs % max(n_labels, 1), (len(self), n_labels))
+        return labels_from_pairs(rows[kept], labels[kept], (len(self), n_labels))
+
+    def _changed(self, rows: Int64, keys: Int64) -> tuple[Int64, Int64]:
+        """Pairs of rows and keys after all that they gained and lost, in the order in which it happened."""
+        width = np.int64(max(1, len(self.keys)))
+        pairs = rows * width + keys
+        for version in np.unique(np.concatenate([self.gained[:, 2], self.lost[:, 2]])).tolist():
+            more, less = (p[p[:, 2] == version] for p in (self.gained, self.lost))
+            pairs = np.setdiff1d(pairs, less[:, 0] * width + less[:, 1])
+            pairs = np.union1d(pairs, more[:, 0] * width + more[:, 1])
+        return pairs // width, pairs % width
 
     def features(self, vectorizer: Vectorizer | None) -> Csr:
         """Of all rows. Made once for a vectoriser and kept in memory: updates follow each other."""
@@ -147,6 +188,7 @@ class KeptRows(Storable):
             "key_since": self.key_since, **self.keys.to_arrays("keys"),
         }  # fmt: skip
         meta: dict[str, Any] = {}
+        arrays |= {name: pairs for name, pairs in (("gained", self.gained), ("lost", self.lost)) if len(pairs)}
         if self.texts is not None:
             arrays |= self.texts.to_arrays("texts")
         if self.X is not None:
@@ -189,7 +231,18 @@ class KeptRows(Storable):
             if len(a["x.values"]) != len(a["x.ids"]):
                 raise StoreError("x.values must have as many entries as x.ids")
             X = as_features(assemble(a["x.values"], a["x.ids"], a["x.offsets"], (n, width)))
-        return cls(texts, X, a["offsets"], a["labels"], a["since"], a["alive"], keys, a["key_since"])
+        changed = [_check_pairs(name, a.get(name, NO_PAIRS), n, len(keys)) for name in ("gained", "lost")]
+        return cls(texts, X, a["offsets"], a["labels"], a["since"], a["alive"], keys, a["key_since"], *changed)
+
+
+def _check_pairs(name: str, pairs: Array, n: int, n_keys: int) -> Int64:
+    if pairs.dtype != np.int64 or pairs.ndim != 2 or pairs.shape[1] != 3 or (pairs.size and int(pairs.min()) < 0):
+        raise StoreError(
+            f"{name} must be rows, keys and versions, int64, none below 0; got {pairs.dtype} {pairs.shape}"
+        )
+    if len(pairs) and (int(pairs[:, 0].max()) >= n or int(pairs[:, 1].max()) >= n_keys):
+        raise StoreError(f"{name} must name some of {n} rows and {n_keys} keys")
+    return pairs
 
 
 def _check_rows(name: str, offsets: Array, n: int, ids_name: str, ids: Array, limit: int) -> None:

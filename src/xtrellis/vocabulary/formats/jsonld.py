@@ -1,4 +1,5 @@
-"""JSON-LD through rdflib, some nodes at a time, so that its graph never holds all; contexts are not fetched."""
+"""JSON-LD: as vocabularies write it, read here; what is written in another way goes through rdflib, some nodes at a
+time, so that its graph never holds all. Contexts are not fetched."""
 
 from __future__ import annotations
 
@@ -9,17 +10,14 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ...core import DataError, MissingExtraError
-from .turtle import TYPE, Literal, Triple
+from .context import Context, UnusualError
+from .turtle import Literal, Triple
 
 TOGETHER = 2000  # nodes that rdflib reads at once
 
 
 def json_ld(file: BinaryIO, path: Path) -> Iterator[Triple]:
     """The triples of a document. The JSON itself is read as a whole."""
-    try:
-        import rdflib
-    except ImportError:
-        raise MissingExtraError("rdflib", "skos", "reading JSON-LD") from None
     try:
         given = json.loads(file.read())
     except json.JSONDecodeError as error:
@@ -29,22 +27,44 @@ def json_ld(file: BinaryIO, path: Path) -> Iterator[Triple]:
     _refuse_fetching(given, path)
     context, nodes = _taken_apart(given)
     del given
+    try:
+        terms = Context({} if context is None else context)
+    except UnusualError:
+        terms = None
     for begin in range(0, max(len(nodes), 1), TOGETHER):
         some = nodes[begin : begin + TOGETHER]
-        plain = None if context is not None else _expanded(some)
-        yield from _through(rdflib, context, some, path) if plain is None else plain
+        plain = None if terms is None else _by_terms(terms, some)
+        yield from _through(context, some, path) if plain is None else plain
+
+
+def _by_terms(terms: Context, nodes: list[Any]) -> list[Triple] | None:
+    """The triples of nodes; None if anything in them is unusual."""
+    try:
+        return [triple for node in nodes for triple in terms.triples(node)]
+    except UnusualError:
+        return None
 
 
 def _taken_apart(given: Any) -> tuple[Any, list[Any]]:
     """The context and the nodes of a document, if it is a list of nodes or has one; else it is one node."""
     if isinstance(given, list):
         return None, given
-    if isinstance(given, dict) and set(given) <= {"@context", "@graph"} and isinstance(given.get("@graph"), list):
-        return given.get("@context"), given["@graph"]
+    if isinstance(given, dict):
+        context, rest = given.get("@context"), {key: value for key, value in given.items() if key != "@context"}
+        of_it = context if isinstance(context, dict) else {}
+        graph = [key for key in rest if key == "@graph" or of_it.get(key) == "@graph"]
+        if len(rest) == 1 and graph and isinstance(rest[graph[0]], list):
+            return context, rest[graph[0]]
+        if context is not None:
+            return context, [rest]
     return None, [given]
 
 
-def _through(rdflib: Any, context: Any, nodes: list[Any], path: Path) -> Iterator[Triple]:
+def _through(context: Any, nodes: list[Any], path: Path) -> Iterator[Triple]:
+    try:
+        import rdflib
+    except ImportError:
+        raise MissingExtraError("rdflib", "skos", "reading this JSON-LD") from None
     document: Any = nodes if context is None else {"@context": context, "@graph": nodes}
     graph = rdflib.Graph()
     try:
@@ -62,42 +82,6 @@ def _through(rdflib: Any, context: Any, nodes: list[Any], path: Path) -> Iterato
             yield name(subject), str(predicate), Literal(str(value), (value.language or "").lower())
         else:
             yield name(subject), str(predicate), name(value)
-
-
-def _expanded(nodes: list[Any]) -> list[Triple] | None:
-    """The triples of nodes in expanded form, as most programs write it; None if anything is written another way."""
-    found: list[Triple] = []
-    for node in nodes:
-        id = node.get("@id") if isinstance(node, dict) else None
-        if not isinstance(id, str) or not (id.startswith("_:") or "://" in id):
-            return None
-        for key, values in node.items():
-            if key == "@id":
-                continue
-            if not isinstance(values, list) or not (key == "@type" or "://" in key):
-                return None
-            for value in values:
-                term = _term(value, kind=key == "@type")
-                if term is None:
-                    return None
-                found.append((id, TYPE if key == "@type" else key, term))
-    return found
-
-
-def _term(value: Any, *, kind: bool) -> str | Literal | None:
-    if kind:
-        return value if isinstance(value, str) and "://" in value else None
-    if not isinstance(value, dict):
-        return None
-    if set(value) == {"@id"}:
-        id = value["@id"]
-        return id if isinstance(id, str) and (id.startswith("_:") or "://" in id) else None
-    text, language = value.get("@value"), value.get("@language", "")
-    if not set(value) <= {"@value", "@language", "@type"} or not isinstance(text, (str, bool)):
-        return None
-    if not isinstance(language, str):
-        return None
-    return Literal(text if isinstance(text, str) else str(text).lower(), language.lower())
 
 
 def _refuse_fetching(given: Any, path: Path) -> None:
