@@ -38,6 +38,7 @@ XTRELLIS_INLINE Offset walk(const Model& m, const SparseRow& x, const Request& r
             if (expanded[static_cast<std::size_t>(best.depth)]++ >= request.beam) continue;
         }
         ++nodes;
+        if (!queue.empty()) ask_for(m.weights, queue.front().node, scattered);
         evaluate<Value>(m, best.node, x, scattered, margins, [&](Offset slot, Offset size) {
             judge(
                 m, request, slot, size, best.score, margins, answer,
