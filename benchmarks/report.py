@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from serve_report import serving_section
 from witnesses_report import witnesses_section
+from report_kernels import kernels_section
 
 HERE = Path(__file__).parent
 Line = dict[str, Any]
@@ -391,6 +392,7 @@ def page(to: Path) -> Iterator[str]:
         yield ""
         for data, engines in best.items():
             yield from data_section(data, engines)
+    yield from kernels_section(lines("roofline"), lines("tried"), table)
     yield from storage_section(best)
     yield from softmax_section()
     yield from neighbors_section()
