@@ -37,10 +37,23 @@ def kernels_section(roofline: list[Line], tried: list[Line], table: Table) -> It
     if tried:
         yield "## What was tried"
         yield ""
-        yield "Seconds or counts before and after, in one run; what did not pay is not in the code."
+        yield (
+            "On debian-depends, before and after in one run: seconds are those of the processor for a quarter of the "
+            "blocks, one thread, the least of three turns (~: while others used the machine); counts are of all "
+            "blocks. What did not pay is not in the code."
+        )
         yield ""
         rows = [
-            [line["kernel"], line["idea"], f"{line['before']:g} → {line['after']:g} {line['unit']}", line["outcome"]]
+            [
+                line["kernel"],
+                line["idea"],
+                f"{_number(line, 'before')} → {_number(line, 'after')} {line['unit']}",
+                "yes" if line["kept"] else "no",
+            ]
             for line in tried
         ]
         yield from table(["kernel", "idea", "what came out", "kept"], rows)
+
+
+def _number(line: Line, side: str) -> str:
+    return f"{'~' if line['busy'] else ''}{line[side]:g}"

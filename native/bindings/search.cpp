@@ -130,7 +130,7 @@ nb::tuple pack(In<Id> features, In<std::uint32_t> starts, In<std::uint8_t> child
         };
         switch (static_cast<Storage>(storage)) {
             case Storage::float32: b = go(float{}); break;
-            case Storage::float16: b = go(_Float16{}); break;
+            case Storage::float16: b = go(Half{}); break;
             case Storage::int8: b = go(std::int8_t{}); break;
         }
     }
