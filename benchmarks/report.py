@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kernels_report import kernels_section
 from serve_report import serving_section
 from witnesses_report import witnesses_section
-from report_kernels import kernels_section
 
 HERE = Path(__file__).parent
 Line = dict[str, Any]
