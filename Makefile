@@ -12,7 +12,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 SELF   := $(PIP) install --no-build-isolation --config-settings=cmake.define.XTRELLIS_WERROR=ON
 NATIVE := $(shell find native -name '*.cpp' -o -name '*.hpp' -o -name '*.inc')
 
-.PHONY: demo test annif-env chromium core-only lint types asan attack docs build clean bench bench-quick bench-all bench-peers
+.PHONY: demo test annif-env chromium core-only lint types asan arm attack docs build clean bench bench-quick bench-all bench-peers
 
 demo: $(VENV)/core
 	$(BIN)/xtrellis demo
@@ -56,6 +56,24 @@ asan: $(VENV)/tools
 	$(BIN)/cmake -S . -B build/asan -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DCMAKE_BUILD_TYPE=Debug -DXTRELLIS_WERROR=ON > build/asan.log 2>&1 || (cat build/asan.log; exit 1)
 	$(BIN)/cmake --build build/asan
 	$(BIN)/ctest --test-dir build/asan --output-on-failure
+
+# The kernels for 64-bit ARM (NEON): cross-compiled, and their tests run under qemu's emulation; compiled only where there
+# is no emulator, and nothing at all, in so many words, where there is no compiler.
+ARM := aarch64-linux-gnu
+arm: $(VENV)/tools
+	@command -v $(ARM)-g++ > /dev/null && command -v qemu-aarch64 > /dev/null || \
+	  (test "$$(id -u)" = 0 && apt-get update -qq > /dev/null 2>&1 && apt-get install -y -qq g++-$(ARM) qemu-user > /dev/null 2>&1) || true
+	@mkdir -p build
+	@if ! command -v $(ARM)-g++ > /dev/null; then \
+	  echo "There is no $(ARM)-g++, and it may not be installed here: nothing was compiled for ARM. As root: apt-get install g++-$(ARM) qemu-user"; \
+	else \
+	  $(BIN)/cmake -S . -B build/arm -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DCMAKE_BUILD_TYPE=Release -DXTRELLIS_WERROR=ON \
+	    -DXTRELLIS_SANITIZE=OFF -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_CXX_COMPILER=$(ARM)-g++ \
+	    "-DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64;-L;/usr/$(ARM)" > build/arm.log 2>&1 || (cat build/arm.log; exit 1); \
+	  $(BIN)/cmake --build build/arm || exit 1; \
+	  if command -v qemu-aarch64 > /dev/null; then $(BIN)/ctest --test-dir build/arm --output-on-failure; \
+	  else echo "There is no qemu-aarch64: compiled for ARM, but its tests were not run. As root: apt-get install qemu-user"; fi; \
+	fi
 
 # Damaged files and models, odd calls, threads, interrupts, kills, sanitizers; then the page that tells what came out.
 ATTACK_SECONDS ?= 120

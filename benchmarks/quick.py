@@ -4,7 +4,8 @@
     python benchmarks/quick.py --before ../before [--data debian-depends yso-100k] [--turns 5]
 
 Each turn is a process of its own, with the Python of that clone's .venv, on the same matrices; the least of all turns
-counts, since other programs only ever add time. The ratios are after : before, so 1.03 is three percent slower.
+counts, since other programs only ever add time. The ratios are after : before, so 1.03 is three percent slower; beside
+them the least and the largest ratio of two turns that followed each other, and how many of the turns were faster.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ def main() -> None:
 
     pythons = {"before": args.before.resolve() / ".venv/bin/python", "after": Path(sys.executable)}
     for name in args.data:
-        best: dict[str, dict[str, float]] = {side: {} for side in pythons}
+        turns: dict[str, list[dict[str, float]]] = {side: [] for side in pythons}
         with tempfile.TemporaryDirectory() as work:
             prepare(name, Path(work))
             for _ in range(args.turns):
@@ -106,12 +107,21 @@ def main() -> None:
                     command = [str(python), str(HERE / "quick.py"), "--worker", work, "--threads", str(args.threads)]
                     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=work)
                     found = json.loads(done.stdout.splitlines()[-1])
-                    best[side] = {t: min(found[t], best[side].get(t, found[t])) for t in TIMES}
-        print(f"{name:18}{'before':>10}{'after':>10}{'ratio':>8}")
+                    turns[side].append({t: found[t] for t in TIMES})
+        best = {side: {t: min(turn[t] for turn in found) for t in TIMES} for side, found in turns.items()}
+        spread: dict[str, list[float]] = {}
+        print(f"{name:18}{'before':>10}{'after':>10}{'ratio':>8}{'from':>8}{'to':>8}{'faster':>8}")
         for t in TIMES:
             before, after = best["before"][t], best["after"][t]
-            print(f"{t:18}{before:10.3f}{after:10.3f}{after / before:8.3f}", flush=True)
-        record("quick", data=name, turns=args.turns, threads=args.threads, before=best["before"], after=best["after"])
+            pairs = [b[t] / a[t] for a, b in zip(turns["before"], turns["after"], strict=True)]
+            spread[t] = [round(min(pairs), 3), round(max(pairs), 3)]
+            faster = f"{sum(r < 1 for r in pairs)}/{len(pairs)}"
+            told = f"{before:10.3f}{after:10.3f}{after / before:8.3f}{min(pairs):8.3f}{max(pairs):8.3f}{faster:>8}"
+            print(f"{t:18}{told}", flush=True)
+        record(
+            "quick", data=name, turns=args.turns, threads=args.threads, before=best["before"], after=best["after"],
+            spread=spread,
+        )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kernels_report import kernels_section
 from serve_report import serving_section
 from witnesses_report import witnesses_section
 
@@ -419,6 +420,7 @@ def page(to: Path) -> Iterator[str]:
         yield ""
         for data, engines in best.items():
             yield from data_section(data, engines)
+    yield from kernels_section(lines("roofline"), lines("tried"), table)
     yield from storage_section(best)
     yield from softmax_section()
     yield from neighbors_section()

@@ -1,5 +1,6 @@
 // xtrellis._native.search: packing weights, and finding labels in a packed model.
 #include "bindings/arrays.hpp"
+#include "core/check.hpp"
 #include "search/pack.hpp"
 #include "search/pool.hpp"
 #include "search/reach.hpp"
@@ -68,6 +69,29 @@ void single(const Packed& packed, In<Id> x_ids, In<float> x_values, Id beam, In<
     best_first(packed.model(), x, request, labels.data(), scores.data());
 }
 
+// One row of a csr matrix as it comes from a user: checked, scaled to unit length if that is wanted, and searched, in
+// one call. False if it is not what kernels trust: then nothing was done.
+template <class Index>
+bool one(const Packed& packed, In<Index> offsets, In<Id> ids, In<float> values, Offset columns, float largest,
+         bool unit, Id beam, Out2<Id> labels, Out2<float> scores) {
+    if (offsets.size() != 2) return false;
+    const Plain plain =
+        plain_rows(offsets.data(), 1, ids.data(), ids.size(), values.data(), values.size(), columns, largest);
+    if (plain == Plain::no) return false;
+    const auto n = static_cast<std::size_t>(offsets.data()[1]);
+    const float* used = values.data();
+    thread_local std::vector<float> scaled;
+    if (unit && plain != Plain::unit) {
+        const Offset ends[2] = {0, static_cast<Offset>(n)};
+        scaled.resize(n);
+        unit_rows(ends, 1, used, scaled.data());
+        used = scaled.data();
+    }
+    const Request request{beam, static_cast<Id>(labels.shape(1)), nullptr, 0};
+    best_first(packed.model(), {{ids.data(), n}, {used, n}}, request, labels.data(), scores.data());
+    return true;
+}
+
 // Returns how many nodes were expanded in all.
 Offset best_first_rows(const Packed& packed, In<Offset> x_offsets, In<Id> x_ids, In<float> x_values, Offset columns,
                        Offset first, Offset last, Id beam, float slack, In<std::uint8_t> allowed, Out2<Id> labels,
@@ -106,7 +130,7 @@ nb::tuple pack(In<Id> features, In<std::uint32_t> starts, In<std::uint8_t> child
         };
         switch (static_cast<Storage>(storage)) {
             case Storage::float32: b = go(float{}); break;
-            case Storage::float16: b = go(_Float16{}); break;
+            case Storage::float16: b = go(Half{}); break;
             case Storage::int8: b = go(std::int8_t{}); break;
         }
     }
@@ -182,6 +206,13 @@ NB_MODULE(search, m) {
     m.def("single", &single, release(), nb::arg("packed"), nb::arg("x_ids").noconvert(),
           nb::arg("x_values").noconvert(), nb::arg("beam"), nb::arg("allowed").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("scores").noconvert());
+    const auto def_one = [&](auto function) {
+        m.def("one", function, release(), nb::arg("packed"), nb::arg("offsets").noconvert(), nb::arg("ids").noconvert(),
+              nb::arg("values").noconvert(), nb::arg("columns"), nb::arg("largest"), nb::arg("unit"), nb::arg("beam"),
+              nb::arg("labels").noconvert(), nb::arg("scores").noconvert());
+    };
+    def_one(&one<std::int32_t>);
+    def_one(&one<std::int64_t>);
     m.def("best_first", &best_first_rows, release(), nb::arg("packed"), nb::arg("x_offsets").noconvert(),
           nb::arg("x_ids").noconvert(), nb::arg("x_values").noconvert(), nb::arg("columns"), nb::arg("first"),
           nb::arg("last"), nb::arg("beam"), nb::arg("slack"), nb::arg("allowed").noconvert(),

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "core/radix.hpp"
 #include "linear/problem.hpp"
 
 namespace xtrellis::linear {
@@ -52,25 +54,27 @@ public:
         // feature keeps the children of a feature ascending.
         const auto width = static_cast<std::size_t>(problem_.width());
         std::vector<std::uint32_t> rank(width), count(width, 0);
-        std::vector<Id> by_id(width);
-        for (std::size_t i = 0; i < width; ++i) by_id[i] = static_cast<Id>(i);
-        std::sort(by_id.begin(), by_id.end(),
-                  [&](Id a, Id b) { return problem_.x.columns[a] < problem_.x.columns[b]; });
         for (const auto& run : runs_)
             for (const Entry& e : run) ++count[e.feature];
+        std::vector<std::uint32_t> kept, ids;  // local features that have entries, and what they are called outside
+        std::uint32_t all_bits = 0;
+        for (std::size_t local = 0; local < width; ++local) {
+            if (count[local] == 0) continue;
+            kept.push_back(static_cast<std::uint32_t>(local));
+            ids.push_back(static_cast<std::uint32_t>(problem_.x.columns[local]));
+            all_bits |= ids.back();
+        }
         Block block;
         // Exact sizes: finished blocks wait in memory by the thousand, and doubling would leave half of it unused.
-        const auto kept =
-            static_cast<std::size_t>(std::count_if(count.begin(), count.end(), [](std::uint32_t c) { return c > 0; }));
-        block.features.reserve(kept);
-        block.starts.reserve(kept + 1);
+        block.features.reserve(kept.size());
+        block.starts.reserve(kept.size() + 1);
         block.starts.push_back(0);
         std::uint32_t total = 0;
-        for (const Id local : by_id) {
+        for (const std::uint32_t place : sorted_places(ids, static_cast<int>(std::bit_width(all_bits)))) {
+            const std::uint32_t local = kept[place];
             rank[local] = total;
-            if (count[local] == 0) continue;
             total += count[local];
-            block.features.push_back(problem_.x.columns[local]);
+            block.features.push_back(static_cast<Id>(ids[place]));
             block.starts.push_back(total);
         }
         block.children.resize(total);

@@ -16,7 +16,7 @@ Classifiers train_each(const Csr& X, const OwnRows& own, Offset first, Offset la
     out.offsets.push_back(0);
     std::vector<std::uint32_t> masks, order;
     std::vector<float> weights, alphas, sizes;
-    std::vector<Curvature> curvatures;
+    std::vector<Visited> visited;
     std::vector<std::pair<Id, float>> kept;
     for (Offset label = first; label < last; ++label) {
         const auto begin = static_cast<std::size_t>(own.offsets[label]),
@@ -31,11 +31,11 @@ Classifiers train_each(const Csr& X, const OwnRows& own, Offset first, Offset la
         weights.assign(static_cast<std::size_t>(problem.width()) * width, 0.0f);
         alphas.assign(masks.size() * width, 0.0f);
         order.resize(masks.size());
-        curvatures.resize(masks.size());
+        visited.resize(masks.size());
         float biases[width] = {};
         solve_group_here(width, rows_of(problem), masks.data(), 1, settings,
                          mix(key ^ static_cast<std::uint64_t>(label)),
-                         {weights.data(), alphas.data(), biases, order.data(), curvatures.data()});
+                         {weights.data(), alphas.data(), biases, order.data(), visited.data()});
         kept.clear();
         for (Id f = 0; f < problem.width(); ++f) {
             const float w = weights[static_cast<std::size_t>(f) * width];

@@ -57,13 +57,24 @@ struct Curvature {
     float positive, negative, lightness;
 };
 
+// All that a visit of a row needs beside its features and α: rows are visited in random order, and what lies together
+// is fetched together.
+struct Visited {
+    std::int64_t begin;    // of its features
+    std::uint32_t shared;  // how many of them other rows have too
+    std::uint32_t mask;    // bit l is set if the row has label l
+    float own;
+    Curvature curvature;
+};
+static_assert(sizeof(Visited) == 32);
+
 // What one group of classifiers is solved in: zeroed by the caller, stride is its number of lanes.
 struct Arrays {
-    float* weights;         // width × stride
-    float* alphas;          // rows × stride
-    float* biases;          // stride
-    std::uint32_t* order;   // rows
-    Curvature* curvatures;  // rows
+    float* weights;        // width × stride
+    float* alphas;         // rows × stride
+    float* biases;         // stride
+    std::uint32_t* order;  // rows
+    Visited* visited;      // rows
 };
 
 struct Outcome {
@@ -84,6 +95,9 @@ struct SquaredHinge {
     using F = typename L::Floats;
     using I = typename L::Ints;
     static constexpr bool shrinks = true;
+    // Steps go somewhat beyond the optimum of their coordinate (successive over-relaxation): any factor below 2 lowers
+    // the objective at every step, and this one needs a sixth fewer epochs than 1.
+    static constexpr float relaxation = 1.35f;
     F ridge_positive, ridge_negative;  // 1 / (2C)
 
     XTRELLIS_INLINE explicit SquaredHinge(const Settings& s)
@@ -94,7 +108,8 @@ struct SquaredHinge {
     };
     // A division is slow and the next row waits for it: the reciprocals of the curvatures are computed beforehand.
     XTRELLIS_INLINE Curvature curvature(float norm, float lightness) const {
-        return {1 / (ridge_positive[0] * lightness + norm), 1 / (ridge_negative[0] * lightness + norm), lightness};
+        return {relaxation / (ridge_positive[0] * lightness + norm),
+                relaxation / (ridge_negative[0] * lightness + norm), lightness};
     }
     XTRELLIS_INLINE Step operator()(F a, F z, F s, I positive, Curvature inverse, I) const {
         const F ridge = (positive ? ridge_positive : ridge_negative) * inverse.lightness;
@@ -167,12 +182,15 @@ XTRELLIS_INLINE Outcome solve_group(const Rows& p, const std::uint32_t* masks, i
     const Rule rule(settings);
     const std::uint32_t rows = p.count;
     std::uint32_t* order = arrays.order;
-    Curvature* curvatures = arrays.curvatures;
+    Visited* visited = arrays.visited;
     float *weights = arrays.weights, *alphas = arrays.alphas, *biases = arrays.biases;
     for (std::uint32_t i = 0; i < rows; ++i) {
         order[i] = i;
-        curvatures[i] = rule.curvature(p.norms[i], p.lightness ? p.lightness[i] : 1.0f);
+        visited[i] = {p.begins[i], static_cast<std::uint32_t>(p.shared[i] - p.begins[i]), masks[i], p.own[i],
+                      rule.curvature(p.norms[i], p.lightness ? p.lightness[i] : 1.0f)};
     }
+    constexpr int chains = 2;
+    constexpr std::uint32_t near = 3, far = 8;  // rows ahead whose features, and whose place, are asked for
     const std::int32_t* ids = p.ids;
     const float* values = p.values;
 
@@ -196,32 +214,49 @@ XTRELLIS_INLINE Outcome solve_group(const Rows& p, const std::uint32_t* masks, i
         F highest[K] = {}, lowest[K] = {};  // of the projected gradients; at the optimum all of them are 0
         for (std::uint32_t at = 0; at < active;) {
             const std::uint32_t i = order[at];
-            std::int64_t begin = p.begins[i], end = p.shared[i];
+            // Rows come in random order, and a large node's do not fit the caches near the core: ask for them early.
+            if (at + far < active) __builtin_prefetch(visited + order[at + far]);
+            if (at + near < active) {
+                const std::uint32_t next = order[at + near];
+                const Visited& v = visited[next];
+                for (std::uint32_t f = 0; f < v.shared && !p.fetch; f += 16) {
+                    __builtin_prefetch(ids + v.begin + f);
+                    __builtin_prefetch(values + v.begin + f);
+                }
+                for (std::size_t l = 0; l < stride; l += 16)
+                    __builtin_prefetch(alphas + static_cast<std::size_t>(next) * stride + l, 1);
+            }
+            const Visited row = visited[i];
+            std::int64_t begin = row.begin, end = begin + row.shared;
             if (p.fetch) {
-                const Fetched row = p.fetch(p.file, begin, p.ends[i]);
-                ids = row.ids, values = row.values, end -= begin, begin = 0;
+                const Fetched entries = p.fetch(p.file, begin, p.ends[i]);
+                ids = entries.ids, values = entries.values, end -= begin, begin = 0;
             }
-            F z[2][K];
-            for (int k = 0; k < K; ++k) z[0][k] = bias_weights[k] * p.bias, z[1][k] = F{};
+            // Several sums, or each product would wait for the one before it.
+            F z[chains][K];
+            for (int c = 0; c < chains; ++c)
+                for (int k = 0; k < K; ++k) z[c][k] = c == 0 ? bias_weights[k] * p.bias : F{};
             std::int64_t j = begin;
-            for (; j + 1 < end; j += 2) {
-                const float* w0 = weights + static_cast<std::size_t>(ids[j]) * stride;
-                const float* w1 = weights + static_cast<std::size_t>(ids[j + 1]) * stride;
-                for (int k = 0; k < K; ++k) z[0][k] += values[j] * L::load(w0 + k * N);
-                for (int k = 0; k < K; ++k) z[1][k] += values[j + 1] * L::load(w1 + k * N);
+            for (; j + chains <= end; j += chains) {
+                for (int c = 0; c < chains; ++c) {
+                    const float* w = weights + static_cast<std::size_t>(ids[j + c]) * stride;
+                    for (int k = 0; k < K; ++k) z[c][k] += values[j + c] * L::load(w + k * N);
+                }
             }
-            if (j < end) {
-                for (int k = 0; k < K; ++k)
-                    z[0][k] += values[j] * L::load(weights + static_cast<std::size_t>(ids[j]) * stride + k * N);
+            for (; j < end; ++j) {
+                const float* w = weights + static_cast<std::size_t>(ids[j]) * stride;
+                for (int k = 0; k < K; ++k) z[0][k] += values[j] * L::load(w + k * N);
             }
+            for (int c = 1; c < chains; ++c)
+                for (int k = 0; k < K; ++k) z[0][k] += z[c][k];
             float* alpha = alphas + static_cast<std::size_t>(i) * stride;
             F delta[K], next[K], violation[K];
             I moving{}, awake{};
             for (int k = 0; k < K; ++k) {
                 const F a = L::load(alpha + k * N);
-                const I positive = L::spread(masks[i] >> (k * N));
+                const I positive = L::spread(row.mask >> (k * N));
                 const F s = positive ? L::all(1.0f) : L::all(-1.0f);
-                const auto step = rule(a, z[0][k] + z[1][k] + p.own[i] * (a * s), s, positive, curvatures[i], live[k]);
+                const auto step = rule(a, z[0][k] + row.own * (a * s), s, positive, row.curvature, live[k]);
                 const F move = live[k] ? step.next - a : F{};
                 if constexpr (Rule::shrinks) awake |= live[k] & ((a > 0.0f) | (step.gradient <= rest_above[k]));
                 violation[k] = step.violation;

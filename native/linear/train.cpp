@@ -54,7 +54,7 @@ Block train_block(const Csr& X, const NodeRows& node, int first, int count, floa
     std::vector<float> weights;
     SpillingProbed<float> alphas, lightness;
     SpillingProbed<std::uint32_t> order(node.rows.size());
-    SpillingProbed<Curvature> curvatures(node.rows.size());
+    SpillingProbed<Visited> visited(node.rows.size());
     if (node.weights)
         for (const Id row : node.rows) lightness.push_back(1 / node.weights[row]);
     const Rows rows = rows_of(problem, node.weights ? lightness.data() : nullptr);
@@ -70,7 +70,7 @@ Block train_block(const Csr& X, const NodeRows& node, int first, int count, floa
         float lane_biases[32] = {};
         const auto group_key = mix(key ^ static_cast<std::uint64_t>(first + begin));
         const Outcome outcome = solve(width, rows, masks.data(), lanes, settings, group_key,
-                                      {weights.data(), alphas.data(), lane_biases, order.data(), curvatures.data()});
+                                      {weights.data(), alphas.data(), lane_biases, order.data(), visited.data()});
         builder.add(weights.data(), width, begin, lanes);
         for (int l = 0; l < lanes; ++l) {
             biases[static_cast<std::size_t>(begin + l)] = lane_biases[l] * bias;

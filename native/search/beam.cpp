@@ -168,7 +168,7 @@ XTRELLIS_CLONES void beam_batch(const Model& m, const Csr& X, Offset first, Offs
                                 Id* labels, float* scores) {
     switch (m.weights.storage) {
         case Storage::float32: return batch<float>(m, X, first, last, request, labels, scores);
-        case Storage::float16: return batch<_Float16>(m, X, first, last, request, labels, scores);
+        case Storage::float16: return batch<Half>(m, X, first, last, request, labels, scores);
         case Storage::int8: return batch<std::int8_t>(m, X, first, last, request, labels, scores);
     }
 }

@@ -38,6 +38,7 @@ XTRELLIS_INLINE Offset walk(const Model& m, const SparseRow& x, const Request& r
             if (expanded[static_cast<std::size_t>(best.depth)]++ >= request.beam) continue;
         }
         ++nodes;
+        if (!queue.empty()) ask_for(m.weights, queue.front().node, scattered);
         evaluate<Value>(m, best.node, x, scattered, margins, [&](Offset slot, Offset size) {
             judge(
                 m, request, slot, size, best.score, margins, answer,
@@ -57,7 +58,7 @@ XTRELLIS_INLINE Offset walk(const Model& m, const SparseRow& x, const Request& r
 XTRELLIS_CLONES Offset best_first(const Model& m, const SparseRow& x, const Request& request, Id* labels,
                                   float* scores) {
     switch (m.weights.storage) {
-        case Storage::float16: return walk<_Float16>(m, x, request, labels, scores);
+        case Storage::float16: return walk<Half>(m, x, request, labels, scores);
         case Storage::int8: return walk<std::int8_t>(m, x, request, labels, scores);
         default: return walk<float>(m, x, request, labels, scores);
     }

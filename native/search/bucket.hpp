@@ -11,6 +11,9 @@
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
+#elif defined(__ARM_NEON) && defined(__aarch64__)
+#include <arm_neon.h>
+#define XTRELLIS_NEON
 #endif
 
 #include "core/dispatch.hpp"
@@ -38,6 +41,18 @@ XTRELLIS_INLINE std::uint32_t equal_keys(const std::uint8_t* at, Key wanted) {
         return static_cast<std::uint32_t>(
             _mm_movemask_epi8(_mm_cmpeq_epi16(keys, _mm_set1_epi16(static_cast<std::int16_t>(wanted)))));
     }
+#elif defined(XTRELLIS_NEON)
+    // No instruction collects the highest bits: each lane keeps the bits of its place, and halves are added up.
+    if constexpr (sizeof(Key) == 1) {
+        alignas(16) static constexpr std::uint8_t places[16] = {1, 2, 4, 8, 16, 32, 64, 128,
+                                                                1, 2, 4, 8, 16, 32, 64, 128};
+        const uint8x16_t met = vandq_u8(vceqq_u8(vld1q_u8(at), vdupq_n_u8(wanted)), vld1q_u8(places));
+        return vaddv_u8(vget_low_u8(met)) | static_cast<std::uint32_t>(vaddv_u8(vget_high_u8(met))) << 8;
+    } else {
+        alignas(16) static constexpr std::uint16_t places[8] = {3, 12, 48, 192, 768, 3072, 12288, 49152};
+        const uint16x8_t keys = vreinterpretq_u16_u8(vld1q_u8(at));
+        return vaddvq_u16(vandq_u16(vceqq_u16(keys, vdupq_n_u16(wanted)), vld1q_u16(places)));
+    }
 #else
     constexpr std::uint32_t bits = sizeof(Key) == 1 ? 1u : 3u;
     std::uint32_t equal = 0;
@@ -56,6 +71,8 @@ XTRELLIS_INLINE std::uint32_t sum_bytes(const std::uint8_t* at, std::uint32_t n)
 #if defined(__SSE2__)
     const __m128i bytes = _mm_cvtsi64_si128(static_cast<std::int64_t>(last));
     return sum + static_cast<std::uint32_t>(_mm_cvtsi128_si32(_mm_sad_epu8(bytes, _mm_setzero_si128())));
+#elif defined(XTRELLIS_NEON)
+    return sum + vaddlv_u8(vcreate_u8(last));
 #else
     for (std::uint64_t rest = last; rest; rest >>= 8) sum += static_cast<std::uint32_t>(rest & 255);
     return sum;

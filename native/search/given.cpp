@@ -59,7 +59,7 @@ XTRELLIS_CLONES void given(const Model& m, const Places& places, const SparseRow
                            float* scores) {
     switch (m.weights.storage) {
         case Storage::float32: return score_given<float>(m, places, x, labels, scores);
-        case Storage::float16: return score_given<_Float16>(m, places, x, labels, scores);
+        case Storage::float16: return score_given<Half>(m, places, x, labels, scores);
         case Storage::int8: return score_given<std::int8_t>(m, places, x, labels, scores);
     }
 }

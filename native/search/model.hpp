@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "core/csr.hpp"
+#include "core/half.hpp"
 
 namespace xtrellis::search {
 

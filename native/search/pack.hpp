@@ -6,11 +6,11 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <numeric>
 #include <stdexcept>
 #include <type_traits>
 #include <vector>
 
+#include "core/radix.hpp"
 #include "search/model.hpp"
 
 namespace xtrellis::search {
@@ -65,12 +65,10 @@ PackedBlock pack_block(const Id* features, const std::uint32_t* starts, std::siz
             return static_cast<std::int8_t>(std::lround(weight / out.scale));
         else return static_cast<Value>(std::is_same_v<Value, float> ? weight : std::clamp(weight, -65504.0f, 65504.0f));
     };
-    std::vector<std::uint32_t> order(rows), sorted(rows);
-    std::iota(order.begin(), order.end(), 0u);
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return scatter(features[a], bits) < scatter(features[b], bits);
-    });
-    for (std::size_t r = 0; r < rows; ++r) sorted[r] = scatter(features[order[r]], bits);
+    std::vector<std::uint32_t> scattered(rows), sorted(rows);
+    for (std::size_t r = 0; r < rows; ++r) scattered[r] = scatter(features[r], bits);
+    const std::vector<std::uint32_t> order = sorted_places(scattered, bits);
+    for (std::size_t r = 0; r < rows; ++r) sorted[r] = scattered[order[r]];
     const int shift = packing::key_bits(sorted, bits);
     const std::size_t n_buckets = std::size_t{1} << (bits - shift);
     std::size_t row = 0;

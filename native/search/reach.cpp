@@ -103,7 +103,7 @@ XTRELLIS_INLINE Beams reach_stored(const Model& level, Id first_node, const Csr&
 XTRELLIS_CLONES Beams reach(const Model& level, Id first_node, const Csr& X, Offset first, Offset last, BeamsView held,
                             Id beam) {
     switch (level.weights.storage) {
-        case Storage::float16: return reach_stored<_Float16>(level, first_node, X, first, last, held, beam);
+        case Storage::float16: return reach_stored<Half>(level, first_node, X, first, last, held, beam);
         case Storage::int8: return reach_stored<std::int8_t>(level, first_node, X, first, last, held, beam);
         default: return reach_stored<float>(level, first_node, X, first, last, held, beam);
     }

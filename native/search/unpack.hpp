@@ -45,7 +45,7 @@ PlainBlock unpack_as(const Weights& w, Offset b) {
 
 inline PlainBlock unpack_block(const Weights& w, Offset b) {
     switch (w.storage) {
-        case Storage::float16: return unpack_as<_Float16>(w, b);
+        case Storage::float16: return unpack_as<Half>(w, b);
         case Storage::int8: return unpack_as<std::int8_t>(w, b);
         default: return unpack_as<float>(w, b);
     }
@@ -84,7 +84,7 @@ Met look_up_as(const Weights& w, Offset b, std::span<const Id> features) {
 
 inline Met look_up(const Weights& w, Offset b, std::span<const Id> features) {
     switch (w.storage) {
-        case Storage::float16: return look_up_as<_Float16>(w, b, features);
+        case Storage::float16: return look_up_as<Half>(w, b, features);
         case Storage::int8: return look_up_as<std::int8_t>(w, b, features);
         default: return look_up_as<float>(w, b, features);
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <vector>
 
@@ -85,6 +86,17 @@ XTRELLIS_INLINE void judge(const Model& m, const Request& request, Offset first,
             if (children[c] >= 0 && (!allowed || allowed[c])) reached(Scored{margins[c], children[c]});
         });
     }
+}
+
+// The places where a node's first block lists the buckets of a query's features: asked for while another node is worked
+// on, they are near when its turn comes.
+XTRELLIS_INLINE void ask_for(const Weights& w, Id node, const std::vector<std::uint32_t>& scattered) {
+    const Offset b = w.block_offsets[node];
+    if (b == w.block_offsets[node + 1]) return;
+    const std::uint32_t* buckets = w.buckets + w.bucket_offsets[b];
+    const auto count = static_cast<std::uint32_t>(w.bucket_offsets[b + 1] - w.bucket_offsets[b] - 1);
+    const int shift = w.bits - (std::bit_width(count) - 1);
+    for (const std::uint32_t id : scattered) __builtin_prefetch(buckets + (static_cast<std::uint64_t>(id) >> shift));
 }
 
 // All children of one node for one query.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "core/radix.hpp"
 #include "core/rng.hpp"
 #include "core/topk.hpp"
 
@@ -56,6 +57,17 @@ int main() {
             CHECK(seen == k && !heap.full());
         }
     }
+    for (const int bits : {1, 8, 13, 32}) {
+        std::vector<std::uint32_t> keys;
+        for (int i = 0; i < 300; ++i) keys.push_back(static_cast<std::uint32_t>(rng.next() >> 32 >> (32 - bits)));
+        const std::vector<std::uint32_t> places = sorted_places(keys, bits);
+        CHECK(places.size() == keys.size());
+        for (std::size_t i = 1; i < places.size(); ++i) {
+            const auto a = places[i - 1], b = places[i];
+            CHECK(keys[a] < keys[b] || (keys[a] == keys[b] && a < b));
+        }
+    }
+    CHECK(sorted_places({}, 20).empty());
     for (int i = 0; i < 1000; ++i) {
         CHECK(rng.below(3) < 3);
         const float u = rng.unit();

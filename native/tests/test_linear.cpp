@@ -346,10 +346,10 @@ int main() {
     training();
     clustering();
     searching<float>(search::Storage::float32);
-    searching<_Float16>(search::Storage::float16);
+    searching<Half>(search::Storage::float16);
     searching<std::int8_t>(search::Storage::int8);
     searching_damaged<float>(search::Storage::float32);
-    searching_damaged<_Float16>(search::Storage::float16);
+    searching_damaged<Half>(search::Storage::float16);
     searching_damaged<std::int8_t>(search::Storage::int8);
     routing();
     reaching();

@@ -16,6 +16,10 @@ def batch(
 def single(
     packed: Packed, x_ids: Int32, x_values: Float32, beam: int, allowed: UInt8, labels: Int32, scores: Float32,
 ) -> None: ...
+def one(
+    packed: Packed, offsets: Array, ids: Array, values: Array, columns: int, largest: float, unit: bool, beam: int,
+    labels: Int32, scores: Float32,
+) -> bool: ...
 def best_first(
     packed: Packed, x_offsets: Int64, x_ids: Int32, x_values: Float32, columns: int, first: int, last: int, beam: int,
     slack: float, allowed: UInt8, labels: Int32, scores: Float32,

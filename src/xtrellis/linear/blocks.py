@@ -86,6 +86,6 @@ def scratch_bytes(rows: float, nonzeros: float, width: float, children: float, *
     each child of a group. The weights that are kept come on top; what lies in files does not count."""
     lanes = 4 * next((lanes for lanes in (4, 8, 16) if children <= lanes), GROUP)
     copied = 8 * nonzeros if not outside.rows or 4 * nonzeros < outside.rows else 0
-    known = (lanes * rows, 12 * rows, *2 * (8 * rows,), *4 * (4 * rows,))
+    known = (lanes * rows, 32 * rows, *2 * (8 * rows,), *4 * (4 * rows,))
     copied += sum(size for size in known if not outside.known or size < outside.known)
     return copied + (lanes + 24) * min(nonzeros, width)

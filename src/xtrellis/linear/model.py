@@ -24,7 +24,7 @@ from .fit import fit_trees
 from .overlap import read_round
 from .packed import BY_ID, EVEN, TRANSFORMS, PackedTree
 from .routes import NEGATIVES
-from .search import SEARCHES, SearchSettings, count_nodes, score_given
+from .search import SEARCHES, SearchSettings, count_nodes, score_given, search_one
 from .several import search
 from .train import LOSSES, Negatives, SolverSettings
 from .update import check_seen, update_trees
@@ -212,6 +212,10 @@ class LinearTree(FeatureModel):
         A label that sits in several clusters (`overlap`) scores by those that the beam holds: `score` looks at all.
         """
         trees, k = self.trees, check_k(k)
+        if labels is None and len(trees) == 1 and self.search == "beam":
+            found = search_one(trees[0], X, k, self.beam or 0, unit=self.normalize_rows)
+            if found is not None:
+                return found
         wanted = None if labels is None else check_label_ids(labels, self.n_labels)
         return search(trees, self.rows_of(X), k, self.search_settings, labels=wanted, threads=self.threads)
 
