@@ -179,7 +179,7 @@ def ask(args: argparse.Namespace) -> None:
     a_level = seconds["clusters"] / max(1, np.ceil(np.log2(line["labels"] / 100)))
     top = a_level * np.ceil(np.log2(4 * workers)) / args.cores  # the driver splits these levels on its own cores
     told = {
-        "core_hours": {stage: round(value / 3600, 2) for stage, value in seconds.items()},
+        "core_hours": {stage: round(float(value) / 3600, 5) for stage, value in seconds.items()},
         "hours": {
             "label vectors (tasks)": seconds["vectors"] / workers / 3600,
             "clusters, upper levels (driver)": top / 3600,
