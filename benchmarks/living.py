@@ -18,7 +18,7 @@ from common import record
 
 from xtrellis.experiments import living
 from xtrellis.experiments.data import Bench
-from xtrellis.linear import update
+from xtrellis.linear.living import update
 from xtrellis.tagger.living.learning import training_data
 
 NOTHING = np.zeros(0, np.int64)

@@ -12,7 +12,7 @@ import typer
 
 from ..core import InputError, ParameterError
 from . import interrupt, show
-from .checkpoints import Checkpoints
+from .living.checkpoints import Checkpoints
 from .options import (
     Address,
     DataEncoding,

@@ -21,13 +21,13 @@ from .blocks import STORAGES
 from .estimate import LinearEstimate, estimate
 from .explain import explain
 from .fit import fit_trees
+from .living import check_seen, update_trees
 from .overlap import read_round
 from .packed import BY_ID, EVEN, TRANSFORMS, PackedTree
 from .routes import NEGATIVES
 from .search import SEARCHES, SearchSettings, count_nodes, score_given, search_one
 from .several import search
 from .train import LOSSES, Negatives, SolverSettings
-from .update import check_seen, update_trees
 
 if TYPE_CHECKING:
     from typing_extensions import Self

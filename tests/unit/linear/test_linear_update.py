@@ -10,7 +10,7 @@ import xtrellis as xt
 from xtrellis._native import linear as native
 from xtrellis.arrays import is_right
 from xtrellis.data import TrainingData
-from xtrellis.linear import update
+from xtrellis.linear.living import update
 from xtrellis.linear.packed import PackedTree, ranks_by_frequency
 from xtrellis.linear.train import Trainer
 

@@ -11,7 +11,7 @@ import pytest
 from living_world import files, rows, tagger
 
 import xtrellis as xt
-from xtrellis.linear import relearn
+from xtrellis.linear.living import relearn
 
 NEW = rows(range(28, 36), 6, seed=3)
 OTHER = rows(range(28, 37), 6, seed=4)

@@ -67,8 +67,8 @@ def update(
     """Let MODEL learn the rows of DATA. It must have kept its training rows (`train --keep-rows`)."""
     from ...store import journal_lock
     from ...vocabulary import Vocabulary
-    from ..checkpoints import Checkpoints
     from ..files import Source, check_target, folder_size, load_tagger
+    from .checkpoints import Checkpoints
 
     started = time.monotonic()
     if to is None:

@@ -21,20 +21,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import Array, Csr, Int64, assemble, take_rows
-from ..core import StoreError, key
-from ..data import TrainingData
-from ..index import LabelTree
-from ..labels import narrowed
-from ..store import IN_MEMORY, Checkpoint, content_hash
-from .blocks import MAX_BLOCK, block_offsets
+from ...arrays import Array, Csr, Int64, assemble, take_rows
+from ...core import StoreError, key
+from ...data import TrainingData
+from ...index import LabelTree
+from ...labels import narrowed
+from ...store import IN_MEMORY, Checkpoint, content_hash
+from ..blocks import MAX_BLOCK, block_offsets
+from ..packed import PackedTree
+from ..routes import Beams, Routes
 from .growth import Growth
-from .packed import PackedTree
 from .relearn import Relearner, Task
-from .routes import Beams, Routes
 
 if TYPE_CHECKING:
-    from .model import LinearTree
+    from ..model import LinearTree
 
 STALE = 0.25  # by what share a classifier's rows may change before it is trained again
 

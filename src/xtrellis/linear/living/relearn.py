@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._native import linear as native
-from .._native import search as native_search
-from ..arrays import Array, Int32, Int64
-from ..core import each, key, progress
-from ..data import TrainingData
-from ..index import LabelTree
-from ..labels import Narrow
-from ..store import IN_MEMORY, Scratch
-from .blocks import MAX_BLOCK, STORAGES, block_offsets
-from .packed import PackedTree, ranks_by_frequency
-from .routes import Routes
-from .segments import Segment, check_weights
-from .train import LOSSES
+from ..._native import linear as native
+from ..._native import search as native_search
+from ...arrays import Array, Int32, Int64
+from ...core import each, key, progress
+from ...data import TrainingData
+from ...index import LabelTree
+from ...labels import Narrow
+from ...store import IN_MEMORY, Scratch
+from ..blocks import MAX_BLOCK, STORAGES, block_offsets
+from ..packed import PackedTree, ranks_by_frequency
+from ..routes import Routes
+from ..segments import Segment, check_weights
+from ..train import LOSSES
 
 if TYPE_CHECKING:
-    from .model import LinearTree
+    from ..model import LinearTree
 
 PIECES = 32  # that the work of an update is kept in, should it be stopped
 

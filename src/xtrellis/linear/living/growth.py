@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import Int64, ranges, take_rows
-from ..data import TrainingData
-from ..index import LabelTree, leaf_nodes
-from .overlap import match
-from .packed import PackedTree
-from .segments import cuts
-from .train import Negatives, SolverSettings, Trainer
+from ...arrays import Int64, ranges, take_rows
+from ...data import TrainingData
+from ...index import LabelTree, leaf_nodes
+from ..overlap import match
+from ..packed import PackedTree
+from ..segments import cuts
+from ..train import Negatives, SolverSettings, Trainer
 
 ROOM = 1.5  # times the mean size that clusters may grow to, as with overlap
 BEAM = 10  # clusters that a row is led to, when it is asked where a new label belongs

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..core import ParameterError
-from . import show
+from ...core import ParameterError
+from .. import show
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from ...model import Model
 
 
 class Checkpoints:
@@ -19,8 +19,8 @@ class Checkpoints:
     def __init__(
         self, to: Path, model: Model, resume: bool, names: Sequence[str] = ("checkpoint", "refit-checkpoint")
     ) -> None:
-        from ..model import Resumes
-        from ..store import target_of
+        from ...model import Resumes
+        from ...store import target_of
 
         self._target, self._resume, self._names = target_of(to), resume, names
         self._able = isinstance(model, Resumes)
@@ -38,7 +38,7 @@ class Checkpoints:
 
     def open(self, suffix: str, say: show.Say) -> Path | None:
         """The folder for one training: what a stopped one left there is used with --resume and deleted without."""
-        from ..store import discard
+        from ...store import discard
 
         if not self._able:
             return None
@@ -52,7 +52,7 @@ class Checkpoints:
 
     def discard(self) -> None:
         """Delete them all: the model is safe."""
-        from ..store import discard
+        from ...store import discard
 
         for path in self._opened:
             discard(path)
