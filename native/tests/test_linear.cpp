@@ -274,26 +274,26 @@ void routing() {
         3, 4, offsets.data(), owner.data(), node_slot.data(), label_offsets.data(), label_slots.data()};
     const auto root = linear::route(y_offsets.data(), y.data(), 4, tree, 0, 1, true, {});
     CHECK((root.node_offsets == std::vector<Offset>{0, 4}));
-    CHECK((root.rows == std::vector<Id>{0, 1, 2, 3}));
-    CHECK((root.positive_offsets == std::vector<Offset>{0, 0, 2, 4, 5}));
-    CHECK((root.positives == std::vector<Id>{0, 1, 0, 1, 2}));
+    CHECK((root.rows == Spilling<Id>{0, 1, 2, 3}));
+    CHECK((root.positive_offsets == Spilling<Offset>{0, 0, 2, 4, 5}));
+    CHECK((root.positives == Spilling<Id>{0, 1, 0, 1, 2}));
     const auto below = linear::route(y_offsets.data(), y.data(), 4, tree, 1, 3, true, {});
     CHECK((below.node_offsets == std::vector<Offset>{0, 2, 4}));
-    CHECK((below.rows == std::vector<Id>{1, 2, 1, 2}));
-    CHECK((below.positives == std::vector<Id>{1, 0, 1, 0}));
+    CHECK((below.rows == Spilling<Id>{1, 2, 1, 2}));
+    CHECK((below.positives == Spilling<Id>{1, 0, 1, 0}));
     // Row 0 (no labels) and row 1 reach node 2, row 3 (its label sits at the root) reaches both; row 2 reaches nothing.
     const std::vector<Offset> reached_offsets{0, 1, 2, 2, 4};
     const std::vector<Id> reached{2, 2, 1, 2};
     const auto met =
         linear::route(y_offsets.data(), y.data(), 4, tree, 1, 3, false, {reached_offsets.data(), reached.data()});
     CHECK((met.node_offsets == std::vector<Offset>{0, 1, 4}));
-    CHECK((met.rows == std::vector<Id>{3, 0, 1, 3}));
-    CHECK((met.positives == std::vector<Id>{1}));
+    CHECK((met.rows == Spilling<Id>{3, 0, 1, 3}));
+    CHECK((met.positives == Spilling<Id>{1}));
     const auto both =
         linear::route(y_offsets.data(), y.data(), 4, tree, 2, 3, true, {reached_offsets.data(), reached.data()});
     CHECK((both.node_offsets == std::vector<Offset>{0, 4}));
-    CHECK((both.rows == std::vector<Id>{0, 1, 2, 3}));
-    CHECK((both.positives == std::vector<Id>{1, 0}));
+    CHECK((both.rows == Spilling<Id>{0, 1, 2, 3}));
+    CHECK((both.positives == Spilling<Id>{1, 0}));
 }
 
 // A beam as wide as the level holds all of it; a narrower one the best of them.
