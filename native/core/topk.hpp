@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "core/csr.hpp"
@@ -45,7 +46,7 @@ public:
     const Scored& worst() const { return worst_; }
     void offer(Scored s) {
         if (full_ && (k_ == 0 || !better_(s, worst_))) return;
-        if (s.score != s.score) return;  // not a number, which has no place in an order
+        if (s.score != s.score) s.score = -std::numeric_limits<float>::infinity();  // not a number: after all others
         if (few()) return place(s);
         kept_.push_back(s);
         if (kept_.size() >= (full_ || repeats_ ? room_ : k_)) choose();

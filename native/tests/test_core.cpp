@@ -57,6 +57,13 @@ int main() {
             CHECK(seen == k && !heap.full());
         }
     }
+    for (const std::size_t k : {4u, 40u}) {  // answers are never fewer than what was offered: others rely on that
+        TopKHeap heap(k);
+        for (std::size_t i = 0; i < k; ++i) heap.offer({i == 1 ? 0.5f : NAN, static_cast<Id>(i)});
+        std::size_t seen = 0;
+        heap.drain([&](std::size_t i, const Scored& s) { seen += (i == 0) == (s.label == 1); });
+        CHECK(seen == k);
+    }
     for (const int bits : {1, 8, 13, 32}) {
         std::vector<std::uint32_t> keys;
         for (int i = 0; i < 300; ++i) keys.push_back(static_cast<std::uint32_t>(rng.next() >> 32 >> (32 - bits)));

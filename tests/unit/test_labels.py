@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from xtrellis.core.errors import InputError, ParameterError
-from xtrellis.labels.frequency import code_frequency, label_frequency
+from xtrellis.labels.frequency import code_frequency, label_frequency, prior_offsets
 from xtrellis.labels.propensity import inverse_propensity, propensity_constants
 
 
@@ -90,3 +90,10 @@ def test_code_frequency_refusals():
         code_frequency(ROWS, row_weights=["a"] * 5)
     with pytest.raises(ParameterError, match="kind must be one of"):
         code_frequency(ROWS, "most")
+
+
+def test_offsets_shift_no_score_upwards():
+    counts = np.array([1, 10, 0, 100])
+    np.testing.assert_allclose(prior_offsets(counts, 0.1), [0, -0.230, -1.461, -0.461], atol=1e-3)
+    np.testing.assert_allclose(prior_offsets(counts, -0.1), [-0.461, -0.230, -1.461, 0], atol=1e-3)
+    assert np.isfinite(prior_offsets(np.zeros(3, np.int64), 0.1)).all()

@@ -42,7 +42,7 @@ def test_more_labels_answer_more_rows(tmp_path: Path) -> None:
 class Given(Bench):
     def __init__(self, train: Dataset, test: Dataset) -> None:
         super().__init__(threads=1)
-        self._last = Prepared("given", train, test)
+        self._last, self._data = ("given", 1), Prepared("given", train, test)
 
 
 def rows_of(texts: list[str] | None) -> Dataset:

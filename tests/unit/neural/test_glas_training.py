@@ -147,13 +147,6 @@ def test_a_prior_is_taken_from_cosines_everywhere(data, tmp_path):
     np.testing.assert_array_equal(loaded.label_vectors, plain.label_vectors)
 
 
-def test_offsets_shift_no_score_upwards():
-    counts = np.array([1, 10, 0, 100])
-    np.testing.assert_allclose(prior.offsets(counts, 0.1), [0, -0.230, -1.461, -0.461], atol=1e-3)
-    np.testing.assert_allclose(prior.offsets(counts, -0.1), [-0.461, -0.230, -1.461, 0], atol=1e-3)
-    assert np.isfinite(prior.offsets(np.zeros(3, np.int64), 0.1)).all()
-
-
 def test_held_out_rows_choose_the_prior():
     """Labels 0 (frequent) and 1 (rare) look alike but for a little, which favours the rare one by mistake."""
     V = np.array([[1, 0], [np.cos(0.3), np.sin(0.3)]], np.float32)
