@@ -86,7 +86,7 @@ def test_views_of_labels_and_model(open_page) -> None:
     page.fill("#label-search", "caf")
     expect(page.locator("section").first.locator(".label-row")).to_have_count(1)
     page.click("nav >> text=Model")
-    expect(page.locator("h1")).to_have_text("topics")
+    expect(page.locator("h1")).to_have_text("Topics")
     expect(page.locator(".metrics")).to_contain_text("P@1")
     expect(page.locator(".chart")).to_be_visible()
     page.go_back()
