@@ -84,7 +84,7 @@ public:
     }
 
 private:
-    bool few() const { return k_ <= 32; }
+    bool few() const { return k_ <= 64; }
     void place(Scored s) {
         if (!full_) kept_.push_back(s);
         settle(kept_.size() - 1, s);

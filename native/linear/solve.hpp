@@ -108,8 +108,8 @@ struct SquaredHinge {
     };
     // A division is slow and the next row waits for it: the reciprocals of the curvatures are computed beforehand.
     XTRELLIS_INLINE Curvature curvature(float norm, float lightness) const {
-        return {relaxation / (ridge_positive[0] * lightness + norm),
-                relaxation / (ridge_negative[0] * lightness + norm), lightness};
+        return {relaxation / (L::at(ridge_positive, 0) * lightness + norm),
+                relaxation / (L::at(ridge_negative, 0) * lightness + norm), lightness};
     }
     XTRELLIS_INLINE Step operator()(F a, F z, F s, I positive, Curvature inverse, I) const {
         const F ridge = (positive ? ridge_positive : ridge_negative) * inverse.lightness;
@@ -154,15 +154,15 @@ struct Logistic {
         const float norm = curvature.positive;
         Step step{a, F{}, F{}};
         for (int l = 0; l < N; ++l) {
-            if (!live[l]) continue;
-            const float cost = (positive[l] ? cost_positive : cost_negative) / curvature.lightness;
-            const float margin = s[l] * z[l];
-            const float t = root(a[l], margin, norm, cost);
+            if (!L::is_true(live, l)) continue;
+            const float cost = (L::is_true(positive, l) ? cost_positive : cost_negative) / curvature.lightness;
+            const float margin = L::at(s, l) * L::at(z, l);
+            const float t = root(L::at(a, l), margin, norm, cost);
             float next = cost / (1 + __builtin_expf(-t));
             next = __builtin_fminf(next, cost * (1 - 1e-6f));  // strictly inside, or log(α/(C−α)) is lost
             // How far the current α is from what its margin asks for, in probability: bounded, unlike the logit.
-            step.violation[l] = a[l] / cost - 1 / (1 + __builtin_expf(margin));
-            step.next[l] = next;
+            L::set(step.violation, l, L::at(a, l) / cost - 1 / (1 + __builtin_expf(margin)));
+            L::set(step.next, l, next);
         }
         return step;
     }
@@ -189,8 +189,8 @@ XTRELLIS_INLINE Outcome solve_group(const Rows& p, const std::uint32_t* masks, i
         visited[i] = {p.begins[i], static_cast<std::uint32_t>(p.shared[i] - p.begins[i]), masks[i], p.own[i],
                       rule.curvature(p.norms[i], p.lightness ? p.lightness[i] : 1.0f)};
     }
-    constexpr int chains = 2;
-    constexpr std::uint32_t near = 3, far = 8;  // rows ahead whose features, and whose place, are asked for
+    constexpr int chains = stride == 1 ? 4 : 2;  // one lane alone waits for every single addition
+    constexpr std::uint32_t near = 3, far = 8;   // rows ahead whose features, and whose place, are asked for
     const std::int32_t* ids = p.ids;
     const float* values = p.values;
 
@@ -303,7 +303,8 @@ XTRELLIS_INLINE Outcome solve_group(const Rows& p, const std::uint32_t* masks, i
     }
     // Lanes solved on the rows still looked at, but not yet on all of them, are live again: they count as unsolved.
     for (int k = 0; k < K && !converged; ++k) {
-        for (int l = 0; l < N; ++l) outcome.unsolved |= static_cast<std::uint32_t>(live[k][l] != 0) << (k * N + l);
+        for (int l = 0; l < N; ++l)
+            outcome.unsolved |= static_cast<std::uint32_t>(L::is_true(live[k], l)) << (k * N + l);
     }
     for (int k = 0; k < K; ++k) L::store(biases + k * N, bias_weights[k]);
     for (std::uint32_t i = 0; i < rows; ++i) {

@@ -41,7 +41,7 @@ inline Rows rows_of(const Problem& p, const float* lightness = nullptr) {
 Block train_block(const Csr& X, const NodeRows& node, int first, int count, float bias, const Settings& settings,
                   Pruning pruning, std::uint64_t key, InstructionSet instructions = InstructionSet::avx512);
 
-// The lock-step solver for the best instruction set of this machine; `group` is 4, 8, 16 or 32 lanes.
+// The lock-step solver for the best instruction set of this machine; `group` is 1, 4, 8, 16 or 32 lanes.
 Outcome solve_group_here(int group, const Rows& rows, const std::uint32_t* masks, int lanes, const Settings& settings,
                          std::uint64_t key, const Arrays& arrays);
 

@@ -3,6 +3,7 @@
 
 #include "core/dispatch.hpp"
 #include "search/searches.hpp"
+#include "search/table.hpp"
 
 namespace xtrellis::search {
 namespace {
@@ -45,6 +46,7 @@ public:
           queries_(static_cast<std::size_t>(last - first)) {
         const Offset base = X.offsets[first];
         scattered_.resize(static_cast<std::size_t>(X.offsets[last] - base));
+        usual_size_ = scattered_.size() / std::max<std::size_t>(1, queries_.size());
         for (std::size_t i = 0; i < scattered_.size(); ++i) scattered_[i] = scatter(ids_[i], m.weights.bits);
         const auto beam = static_cast<std::size_t>(request.beam > 0 ? request.beam : m.tree.nodes);
         for (std::size_t q = 0; q < queries_.size(); ++q) {
@@ -110,19 +112,24 @@ private:
                 const Offset size = std::min<Offset>(max_block, children - done);
                 const Block<Value> block(m_.weights, m_.weights.block_offsets[node] + done / max_block);
                 const float* biases = m_.weights.biases + slot + done;
+                const bool shared = BlockTable::pays(block, size, (end - begin) * usual_size_, m_.weights.bits) &&
+                                    table_.open(block, size, m_.weights.bits);
                 for (std::size_t i = begin; i < end; ++i) {
                     fetch(i, end);
                     Query& query = queries_[static_cast<std::size_t>(sorted_[i].query)];
                     if (query.answer.hopeless(sorted_[i].score)) continue;
                     std::copy(biases, biases + size, margins);
                     const SparseRow x{{ids_ + query.begin, query.size}, {values_ + query.begin, query.size}};
-                    add_by_search(block, size, x, scattered_.data() + query.begin, margins);
+                    const std::uint32_t* ids = scattered_.data() + query.begin;
+                    if (shared) table_.add(x, ids, margins);
+                    else add_by_search(block, size, x, ids, margins);
                     judge(
                         m_, request_, slot + done, size, sorted_[i].score, margins, query.answer,
                         [&]()
                             XTRELLIS_INLINED { return query.reached.full() ? query.reached.worst().score : -INFINITY; },
                         [&](Scored s) XTRELLIS_INLINED { query.reached.offer(s); });
                 }
+                if (shared) table_.close();
             }
         }
     }
@@ -150,6 +157,8 @@ private:
     const float* values_;
     std::vector<Query> queries_;
     std::vector<std::uint32_t> scattered_;
+    std::size_t usual_size_ = 0;  // features of a query, in the mean
+    BlockTable table_;
     std::vector<Visit> sorted_;
     std::vector<std::uint32_t> counts_;
 };

@@ -5,6 +5,7 @@
 #include "core/dispatch.hpp"
 #include "core/topk.hpp"
 #include "search/margins.hpp"
+#include "search/table.hpp"
 
 namespace xtrellis::search {
 namespace {
@@ -43,11 +44,11 @@ XTRELLIS_INLINE Beams reach_stored(const Model& level, Id first_node, const Csr&
     std::vector<std::size_t> next(begin.begin(), begin.end() - 1);
     each([&](std::size_t node, Id row, float score) { holders[next[node]++] = {row, score}; });
 
-    // A table is as long as the feature space. In a wide one the rows would not pay for it, and its memory (8 bytes a
+    // A table is as long as the feature space. In a wide one the rows would not pay for it, and its memory (2 bytes a
     // column, on every thread) would be the most that training takes: features are looked up one by one, to the same
     // bits.
     const bool tabled = rows << 10 >= std::size_t{1} << level.weights.bits;
-    BlockTable table(tabled ? level.weights.bits : 0);
+    BlockTable table;
     const Offset begin_entry = X.offsets[first];
     std::vector<std::uint32_t> scattered(static_cast<std::size_t>(X.offsets[last] - begin_entry));
     for (std::size_t i = 0; i < scattered.size(); ++i)
@@ -64,12 +65,12 @@ XTRELLIS_INLINE Beams reach_stored(const Model& level, Id first_node, const Csr&
             if (std::none_of(children, children + size, [](Id child) { return child >= 0; })) continue;
             const float* biases = level.weights.biases + slots + done;
             const Block<Value> block(level.weights, level.weights.block_offsets[node] + done / max_block);
-            if (tabled) table.open(block, size, begin[v + 1] - begin[v]);
+            const bool shared = tabled && table.open(block, size, level.weights.bits);
             for (std::size_t h = begin[v]; h < begin[v + 1]; ++h) {
                 std::copy(biases, biases + size, margins);
                 const Offset row = first + holders[h].row;
                 const std::uint32_t* ids = scattered.data() + (X.offsets[row] - begin_entry);
-                if (tabled) table.add(X[row], ids, margins);
+                if (shared) table.add(X[row], ids, margins);
                 else add_by_search(block, size, X[row], ids, margins);
                 auto& mine = candidates[static_cast<std::size_t>(holders[h].row)];
                 for (Offset c = 0; c < size; ++c) {
@@ -78,7 +79,7 @@ XTRELLIS_INLINE Beams reach_stored(const Model& level, Id first_node, const Csr&
                 }
                 if (mine.size() > 4 * width + max_block) cut(mine, width);  // a wide beam over wide nodes stays small
             }
-            if (tabled) table.close();
+            if (shared) table.close();
         }
     }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "core/lanes.hpp"
 #include "core/topk.hpp"
 #include "search/answer.hpp"
 #include "search/margins.hpp"

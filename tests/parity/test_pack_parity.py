@@ -7,10 +7,11 @@ import pytest
 import scipy.sparse as sp
 
 import xtrellis as xt
+from xtrellis._native import search as native
 from xtrellis.arrays.inputs import as_rows
 from xtrellis.index.tree import LabelTree
 from xtrellis.linear.packed import PackedTree
-from xtrellis.linear.search import SearchSettings, search_tree
+from xtrellis.linear.search import EVERYTHING, SearchSettings, search_tree
 
 
 def flat(n_labels):
@@ -64,6 +65,31 @@ def test_margins_are_those_of_the_dense_matrix(n_features, rows, n_children):
         search_tree(packed, as_rows(X[[i]], n_features=n_features), n_children, SearchSettings()) for i in range(30)
     ]
     np.testing.assert_allclose(np.concatenate([a.to_csr().toarray() for a in alone]), scores, atol=2e-5)
+
+
+@pytest.mark.parametrize("storage", ["float32", "float16", "int8"])
+@pytest.mark.parametrize("n_children", [2, 7, 16, 40, 64, 100, 256])  # the last two are too wide to be laid out dense
+def test_a_block_that_many_rows_open_gives_the_bits_of_one_that_few_look_into(n_children, storage):
+    n_features, n, few, width = 4_000, 600, 16, 40
+    block, _ = a_block(3, n_features, 3_000, n_children)
+    biases = np.linspace(-0.1, 0.1, n_children, dtype=np.float32)
+    packed = PackedTree.pack(flat(n_children), [block], biases, n_features, storage=storage)
+    buckets = int(np.diff(packed.arrays["bucket_offsets"])[0]) - 1
+    assert few * width < 8 * buckets < 32 * buckets <= n * width  # table.hpp: what pays for opening
+    rng = np.random.default_rng(2)
+    ids = np.concatenate([np.sort(rng.choice(n_features, width, replace=False)) for _ in range(n)])
+    values = rng.standard_normal(n * width).astype(np.float32)
+    X = as_rows(sp.csr_array((values, ids, width * np.arange(n + 1)), shape=(n, n_features)), n_features=n_features)
+    k = min(10, n_children)
+    together = search_tree(packed, X, k, SearchSettings(), threads=1)
+    labels, scores = np.empty((n, k), np.int32), np.empty((n, k), np.float32)
+    for first in range(0, n, few):
+        last = min(n, first + few)
+        native.batch(
+            packed.native, X.indptr, X.indices, X.data, n_features, first, last, 10, EVERYTHING, labels, scores
+        )
+    np.testing.assert_array_equal(together.labels, labels)
+    np.testing.assert_array_equal(together.scores.view(np.int32), scores.view(np.int32))
 
 
 def test_a_model_with_another_layout_is_refused():

@@ -37,9 +37,9 @@ def block_offsets(tree: LabelTree) -> Int64:
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
-def pack_block(block: PlainBlock, storage: str, bits: int) -> list[Array]:
-    """The content of a packed block, all but the biases."""
-    buckets, content, scale = native.pack(*block, storage=STORAGES[storage], bits=bits)
+def pack_block(block: PlainBlock, storage: str, bits: int, scale: float = 0.0) -> list[Array]:
+    """The content of a packed block, all but the biases; `scale` is what a block of one byte a weight had before."""
+    buckets, content, scale = native.pack(*block, storage=STORAGES[storage], bits=bits, scale=scale)
     return [buckets, content, np.array([scale], np.float32)]
 
 

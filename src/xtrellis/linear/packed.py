@@ -149,6 +149,28 @@ class PackedTree(Storable):
             transform=self.transform, storage=storage, merge=self.merge, label_ranks=self.label_ranks,
         ).weighed_by(self.label_offsets)  # fmt: skip
 
+    def widened(self, n_features: int, threads: int | None = None) -> PackedTree:
+        """The same tree for rows with more columns, on which nothing weighs yet."""
+        if n_features == self.n_features:
+            return self
+        arrays, bits = self.arrays, key_bits(n_features)
+        if bits != self.bits:  # ids are scattered over more numbers now
+            one_byte = self.storage == "int8"
+
+            def pack_one(number: int) -> list[Array]:
+                scale = float(arrays["scales"][number]) if one_byte else 0.0
+                return pack_block(self.block(number), self.storage, bits, scale)
+
+            packed = run(pack_one, range(self.n_blocks), threads=threads)
+            for i, content in enumerate(packed):
+                content.append(arrays["biases"] if i == 0 else arrays["biases"][:0])
+            arrays = Segment.join([Segment.of_blocks(0, self.tree.n_nodes, packed)], IN_MEMORY, consume=True).arrays
+        return PackedTree(
+            self.tree, arrays, n_features,
+            transform=self.transform, storage=self.storage, merge=self.merge, label_ranks=self.label_ranks,
+            label_offsets=self.label_offsets,
+        )  # fmt: skip
+
     def scored_by(self, transform: str) -> PackedTree:
         """The same tree and weights; margins become scores in another way."""
         return PackedTree(
