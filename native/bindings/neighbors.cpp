@@ -26,23 +26,15 @@ nb::dict build_rows(In<Offset> offsets, In<Id> ids, In<float> values, Offset col
     nb::dict out;
     out["norm"] = built.norm;
     out["negative"] = built.negative;
-    out["values"] = to_numpy(std::move(built.values));
-    out["gaps"] = to_numpy(std::move(built.gaps));
-    out["group_shift"] = built.group_shift;
-    out["group_begin"] = to_numpy(std::move(built.group_begin));
-    out["row_offset"] = to_numpy(std::move(built.row_offset));
-    out["common"] = to_numpy(std::move(built.common));
+    out["begins"] = to_numpy(std::move(built.begins));
+    out["bytes"] = to_numpy(std::move(built.bytes));
     out["ceilings"] = to_numpy(std::move(built.ceilings));
-    out["short_begin"] = to_numpy(std::move(built.short_begin));
-    out["short_postings"] = to_numpy(std::move(built.short_postings));
-    out["long_ids"] = to_numpy(std::move(built.long_ids));
-    out["long_begin"] = to_numpy(std::move(built.long_begin));
-    out["long_max"] = to_numpy(std::move(built.long_max));
-    out["long_form"] = to_numpy(std::move(built.long_form));
-    out["long_postings"] = to_numpy(std::move(built.long_postings));
+    out["list_begin"] = to_numpy(std::move(built.list_begin));
+    out["list_blocks"] = to_numpy(std::move(built.list_blocks));
+    out["list_codes"] = to_numpy(std::move(built.list_codes));
     out["dense_ids"] = to_numpy(std::move(built.dense_ids));
     out["dense_codes"] = to_numpy(std::move(built.dense_codes));
-    out["dense_max"] = to_numpy(std::move(built.dense_max));
+    out["dense_tops"] = to_numpy(std::move(built.dense_tops));
     return out;
 }
 
@@ -117,24 +109,65 @@ void given(const Index& self, In<Offset> x_offsets, In<Id> x_ids, In<float> x_va
 
 // The rows themselves again, in the order in which they came: offsets, columns, values. Removed ones are empty.
 nb::tuple unpack(const Segment& self) {
-    std::vector<Offset> offsets{0};
-    std::vector<Id> ids, places(static_cast<std::size_t>(self.rows), 0);
+    std::vector<Offset> offsets(static_cast<std::size_t>(self.rows) + 1, 0);
+    std::vector<Id> ids;
     std::vector<float> values;
     {
         nb::gil_scoped_release released;
-        for (Id place = 0; place < self.rows; ++place) places[static_cast<std::size_t>(self.number(place))] = place;
-        for (Id row = 0; row < self.rows; ++row) {
-            if (!self.is_removed(row)) {
-                each_feature(self, places[static_cast<std::size_t>(row)], [&](Id feature, float value) {
-                    if (value == 0) return;  // stands in a wide gap
-                    ids.push_back(self.column(feature));
-                    values.push_back(value);
+        const auto each = [&](auto visit) {
+            for (Id number = 0; number < self.blocks(); ++number) {
+                const Block block = self.block(number);
+                each_entry(self, number, [&](std::uint32_t feature, std::uint32_t mask, std::size_t value) {
+                    each_bit(mask, [&](int bit) {
+                        const Id place = (number << block_bits) + bit;
+                        const float here = block.value(value++);
+                        if (place >= self.rows) return;  // damaged
+                        const Id row = self.number(place);
+                        if (!self.is_removed(row)) visit(static_cast<std::size_t>(row), feature, here);
+                    });
                 });
             }
-            offsets.push_back(static_cast<Offset>(ids.size()));
-        }
+        };
+        each([&](std::size_t row, std::uint32_t, float) { ++offsets[row + 1]; });
+        for (std::size_t i = 1; i < offsets.size(); ++i) offsets[i] += offsets[i - 1];
+        ids.resize(static_cast<std::size_t>(offsets.back()));
+        values.resize(ids.size());
+        std::vector<Offset> next(offsets);
+        each([&](std::size_t row, std::uint32_t feature, float value) {
+            const auto at = static_cast<std::size_t>(next[row]++);
+            ids[at] = self.column(static_cast<Id>(feature));
+            values[at] = value;
+        });
     }
     return nb::make_tuple(to_numpy(std::move(offsets)), to_numpy(std::move(ids)), to_numpy(std::move(values)));
+}
+
+// Columns and values of the row at a place.
+nb::tuple row_at(const Segment& self, Id place) {
+    std::vector<Id> ids;
+    std::vector<float> values;
+    const Block block = self.block(place >> block_bits);
+    each_entry(self, place >> block_bits, [&](std::uint32_t feature, std::uint32_t mask, std::size_t value) {
+        const std::uint32_t bit = 1u << (place & (block_rows - 1));
+        if (!(mask & bit)) return;
+        ids.push_back(self.column(static_cast<Id>(feature)));
+        values.push_back(block.value(value + static_cast<std::size_t>(std::popcount(mask & (bit - 1)))));
+    });
+    return nb::make_tuple(to_numpy(std::move(ids)), to_numpy(std::move(values)));
+}
+
+// Removed rows that still take room.
+Id dead(const Segment& self) {
+    Id count = 0;
+    for (Id number = 0; number < self.blocks(); ++number) {
+        std::uint32_t removed = 0, there = 0;
+        for (Id place = number << block_bits; place < std::min(self.rows, (number + 1) << block_bits); ++place)
+            removed |= std::uint32_t{self.is_removed(self.number(place))} << (place & (block_rows - 1));
+        if (!removed) continue;
+        each_entry(self, number, [&](std::uint32_t, std::uint32_t mask, std::size_t) { there |= mask; });
+        count += std::popcount(removed & there);
+    }
+    return count;
 }
 
 }  // namespace
@@ -142,6 +175,14 @@ nb::tuple unpack(const Segment& self) {
 NB_MODULE(neighbors, m) {
     m.attr("BLOCK_ROWS") = static_cast<int>(block_rows);
     m.attr("MOST_ROWS") = static_cast<int>(most_rows);
+    m.def("groups", [](Id rows) { return shape_of(rows).groups(); }, nb::arg("rows"));  // that dense lists are made for
+    m.attr("GROUP_BLOCKS") = static_cast<int>(group_blocks);
+    m.def(
+        "n_bytes",
+        [](Id features, Offset entries, Offset values) {  // of the blocks
+            return static_cast<Offset>(entry_bytes(is_wide(features))) * entries + Offset{value_bytes} * values;
+        },
+        nb::arg("features"), nb::arg("entries"), nb::arg("values"));
     m.def(
         "fitting",
         [](In<Offset> offsets, In<Id> ids, In<float> values, Offset columns, Offset first) {
@@ -155,37 +196,30 @@ NB_MODULE(neighbors, m) {
     nb::class_<Segment>(m, "Segment")
         .def(
             "__init__",
-            [](Segment* self, Id first, Id rows, double norm, bool negative, int group_shift, In<Id> columns,
-               In<float> values, In<std::uint16_t> gaps, In<std::uint32_t> group_begin, In<std::uint16_t> row_offset,
-               In<std::uint8_t> numbers, In<std::uint8_t> common, In<std::uint8_t> ceilings,
-               In<std::uint32_t> short_begin, In<std::uint8_t> short_postings, In<Id> long_ids,
-               In<std::uint32_t> long_begin, In<std::uint8_t> long_max, In<std::uint8_t> long_form,
-               In<std::uint16_t> long_postings, In<Id> dense_ids, In<std::uint8_t> dense_codes,
-               In<std::uint8_t> dense_max, In<Offset> label_begin, In<Id> labels, In<std::uint8_t> removed) {
+            [](Segment* self, Id first, Id rows, double norm, bool negative, In<Id> columns, In<std::uint32_t> begins,
+               In<std::uint8_t> bytes, In<std::uint8_t> numbers, In<std::uint8_t> ceilings,
+               In<std::uint32_t> list_begin, In<std::uint16_t> list_blocks, In<std::uint8_t> list_codes,
+               In<Id> dense_ids, In<std::uint8_t> dense_codes, In<std::uint8_t> dense_tops, In<Offset> label_begin,
+               In<Id> labels, In<std::uint8_t> removed) {
                 new (self) Segment;
                 self->first = first, self->rows = rows, self->features = static_cast<Id>(ceilings.size());
-                self->norm = norm, self->negative = negative, self->group_shift = group_shift;
+                self->norm = norm, self->negative = negative, self->wide = is_wide(self->features);
                 self->columns = span(columns), self->numbers = span(numbers);
-                self->values = values.data(), self->gaps = gaps.data();
-                self->group_begin = group_begin.data(), self->row_offset = row_offset.data();
-                self->common = common.data(), self->ceilings = ceilings.data();
-                self->short_begin = short_begin.data(), self->short_postings = short_postings.data();
-                self->long_ids = span(long_ids), self->long_begin = long_begin.data();
-                self->long_max = long_max.data(), self->long_form = long_form.data();
-                self->long_postings = span(long_postings);
+                self->begins = begins.data(), self->bytes = bytes.data(), self->ceilings = ceilings.data();
+                self->list_begin = list_begin.data(), self->list_blocks = list_blocks.data();
+                self->list_codes = list_codes.data();
                 self->dense_ids = span(dense_ids), self->dense_codes = dense_codes.data();
-                self->dense_max = dense_max.data();
+                self->dense_tops = dense_tops.data();
                 self->label_begin = label_begin.data(), self->labels = labels.data(), self->removed = removed.data();
             },
             nb::kw_only(), nb::arg("first"), nb::arg("rows"), nb::arg("norm"), nb::arg("negative"),
-            nb::arg("group_shift"), nb::arg("columns").noconvert(), nb::arg("values").noconvert(),
-            nb::arg("gaps").noconvert(), nb::arg("group_begin").noconvert(), nb::arg("row_offset").noconvert(),
-            nb::arg("numbers").noconvert(), nb::arg("common").noconvert(), nb::arg("ceilings").noconvert(),
-            nb::arg("short_begin").noconvert(), nb::arg("short_postings").noconvert(), nb::arg("long_ids").noconvert(),
-            nb::arg("long_begin").noconvert(), nb::arg("long_max").noconvert(), nb::arg("long_form").noconvert(),
-            nb::arg("long_postings").noconvert(), nb::arg("dense_ids").noconvert(), nb::arg("dense_codes").noconvert(),
-            nb::arg("dense_max").noconvert(), nb::arg("label_begin").noconvert(), nb::arg("labels").noconvert(),
-            nb::arg("removed").noconvert())
+            nb::arg("columns").noconvert(), nb::arg("begins").noconvert(), nb::arg("bytes").noconvert(),
+            nb::arg("numbers").noconvert(), nb::arg("ceilings").noconvert(), nb::arg("list_begin").noconvert(),
+            nb::arg("list_blocks").noconvert(), nb::arg("list_codes").noconvert(), nb::arg("dense_ids").noconvert(),
+            nb::arg("dense_codes").noconvert(), nb::arg("dense_tops").noconvert(), nb::arg("label_begin").noconvert(),
+            nb::arg("labels").noconvert(), nb::arg("removed").noconvert())
+        .def("row", &row_at, nb::arg("place"))
+        .def("dead", &dead, Released())
         .def("unpack", &unpack);
 
     nb::class_<Index>(m, "Index")

@@ -40,6 +40,9 @@ struct Lanes {
     static XTRELLIS_INLINE void store(float* p, Floats v) { __builtin_memcpy(p, &v, sizeof v); }
     static XTRELLIS_INLINE Floats min(Floats a, Floats b) { return a < b ? a : b; }
     static XTRELLIS_INLINE Floats max(Floats a, Floats b) { return a > b ? a : b; }
+    static XTRELLIS_INLINE float at(Floats v, int lane) { return v[lane]; }
+    static XTRELLIS_INLINE bool is_true(Ints truth, int lane) { return truth[lane] != 0; }
+    static XTRELLIS_INLINE void set(Floats& v, int lane, float x) { v[lane] = x; }
     // Bit l of `mask` spread to lane l.
     static XTRELLIS_INLINE Ints spread(std::uint32_t mask) {
         Ints bits;
@@ -55,6 +58,24 @@ struct Lanes {
         for (int i = 1; i < N / 4; ++i) seen |= parts[i];
         return (seen[0] | seen[1]) != 0;
     }
+};
+
+// One lane alone: plain numbers, which no vector type would keep in a register of their own.
+template <>
+struct Lanes<1> {
+    using Floats = float;
+    using Ints = std::int32_t;
+
+    static XTRELLIS_INLINE float all(float x) { return x; }
+    static XTRELLIS_INLINE float load(const float* p) { return *p; }
+    static XTRELLIS_INLINE void store(float* p, float v) { *p = v; }
+    static XTRELLIS_INLINE float min(float a, float b) { return a < b ? a : b; }
+    static XTRELLIS_INLINE float max(float a, float b) { return a > b ? a : b; }
+    static XTRELLIS_INLINE float at(float v, int) { return v; }
+    static XTRELLIS_INLINE bool is_true(Ints truth, int) { return truth != 0; }
+    static XTRELLIS_INLINE void set(float& v, int, float x) { v = x; }
+    static XTRELLIS_INLINE Ints spread(std::uint32_t mask) { return (mask & 1u) != 0; }
+    static XTRELLIS_INLINE bool any(Ints truth) { return truth != 0; }
 };
 
 }  // namespace xtrellis

@@ -9,22 +9,15 @@
 namespace xtrellis::neighbors {
 
 struct Built {
-    std::vector<float> values;
-    std::vector<std::uint16_t> gaps;
-    int group_shift = 0;
-    std::vector<std::uint32_t> group_begin;
-    std::vector<std::uint16_t> row_offset;
-    std::vector<std::uint8_t> common, ceilings;
-    std::vector<std::uint32_t> short_begin;
-    std::vector<std::uint8_t> short_postings;
-    std::vector<Id> long_ids;
-    std::vector<std::uint32_t> long_begin;
-    std::vector<std::uint8_t> long_max, long_form;
-    std::vector<std::uint16_t> long_postings;
+    std::vector<std::uint32_t> begins;
+    std::vector<std::uint8_t> bytes, ceilings;
+    std::vector<std::uint32_t> list_begin;
+    std::vector<std::uint16_t> list_blocks;
+    std::vector<std::uint8_t> list_codes;
     std::vector<Id> dense_ids;
-    std::vector<std::uint8_t> dense_codes, dense_max;
+    std::vector<std::uint8_t> dense_codes, dense_tops;
     double norm = 0;
-    bool negative = false;
+    bool negative = false, wide = false;
 };
 
 // Rows from `first` to `last`; as many as `fitting` says at most.

@@ -1,42 +1,55 @@
-// The inner loops of search: sums of codes for the rows of a block, and which of them are large.
+// The inner loops of search: bounds of blocks, which of them are large, and bounds of the rows of a block.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <vector>
 
 #include "core/cpu.hpp"
 #include "core/csr.hpp"
+#include "neighbors/segment.hpp"
 
 namespace xtrellis::neighbors {
 
-// What a posting adds to a sum, rounded up.
-inline std::uint32_t adds(std::uint32_t weight, std::uint32_t code) { return (weight * code + 255) >> 8; }
+// What a code adds to a sum: not less than its share of the weight, which is in 256ths.
+inline std::uint16_t adds(std::uint16_t weight, std::uint8_t code) {
+    return static_cast<std::uint16_t>((std::uint32_t{weight} * code >> 8) + (code != 0));
+}
 
-void add_long(std::uint16_t* sums, const std::uint16_t* postings, std::size_t n, std::uint32_t weight,
-              std::uint32_t mask);
-// As kept by bits: one for each of so many rows, then codes, which end where `postings` do. Within `all`, where no more
-// may be read.
-void add_bits(std::uint16_t* sums, std::span<const std::uint16_t> postings, std::span<const std::uint16_t> all,
-              Id count, std::uint32_t weight, InstructionSet instructions = InstructionSet::avx512);
-// Codes are there, and sums read and written, up to the end of the last stretch.
-constexpr Id stretch = 64;
-void add_dense(std::uint16_t* sums, const std::uint8_t* codes, Id count, std::uint16_t weight,
-               InstructionSet instructions = InstructionSet::avx512);
+// To each of `count` sums, a multiple of 16, what its code adds.
+void add_dense(std::uint16_t* sums, const std::uint8_t* codes, std::size_t count, std::uint16_t weight);
+// To n of `count_all` sums, those of `blocks`, what their codes add.
+void add_list(std::uint16_t* sums, const std::uint16_t* blocks, const std::uint8_t* codes, std::size_t n,
+              std::uint16_t weight, std::size_t count_all);
+// To each of `count` sums the largest of 8 others.
+void add_largest(std::uint16_t* sums, const std::uint16_t* others, std::size_t count);
 
-// How many sums reach `least`, which is above 0. Those behind the last one, to the end of the last stretch, are 0.
-std::size_t count_reaching(const std::uint16_t* sums, Id count, std::uint16_t least,
-                           InstructionSet instructions = InstructionSet::avx512);
-// The places of a block, which begins with `from`, whose sums reach `least` but not `below`. Sums are read, and `out`
-// must have room, up to the end of the last stretch.
-std::size_t reaching(const std::uint16_t* sums, Id count, std::uint32_t least, std::uint32_t below, std::uint32_t from,
-                     std::uint32_t* out, InstructionSet instructions = InstructionSet::avx512);
-// Moves those places to the front whose sums reach `bar` and, if `common` is given, sum + rest * common[place] >=
-// least.
-std::size_t kept(std::uint32_t* places, std::size_t n, const std::uint16_t* sums, const std::uint8_t* common,
-                 std::uint32_t bar, float rest, float least);
+// How many of `count` sums, a multiple of `stretch`, reach `least`, which is above 0.
+std::size_t count_reaching(const std::uint16_t* sums, std::size_t count, std::uint16_t least);
+// Those that reach `least` but not `below`; returns how many. `out` has room for all.
+std::size_t reaching(const std::uint16_t* sums, std::size_t count, std::uint32_t least, std::uint32_t below,
+                     std::uint32_t* out);
 
-// For each block: what a list adds at most, and the query's square if any row of the block has the feature.
-void add_bounds(const std::uint8_t* codes, std::size_t n, float most, float square, float* mosts, float* squares);
+// The query's features by their low 16 bits, which are keys. Where two of them have the same, or an entry of a block
+// has that of another feature, bounds are larger than they need be: sums end at 65,535.
+struct Wanted {
+    std::vector<std::uint16_t> keys;     // each once
+    std::vector<std::uint16_t> weights;  // for each key there can be: 0 if it is not wanted
+};
+
+// An entry of a block whose key is wanted, and the first of its values.
+struct Hit {
+    std::uint32_t entry, value;
+};
+
+// The entries of a block whose keys are wanted, in ascending order, and what they add up to for each row; returns how
+// many. `hits` has room for all entries of the block. `behind`: bytes of the segment that follow the block's codes.
+std::size_t bound_rows(const Block& block, const Wanted& wanted, std::size_t behind, Hit* hits, std::uint16_t* sums,
+                       InstructionSet instructions = InstructionSet::avx512);
+
+// The similarities of some rows of a block (a bit for each), given its hits: products in double, added in the order of
+// the features, so that they are the same wherever a row lies.
+void products(const Block& block, const Hit* hits, std::size_t n_hits, std::uint32_t rows, const float* query,
+              Id features, double* sums);
 
 }  // namespace xtrellis::neighbors

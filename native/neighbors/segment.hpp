@@ -1,23 +1,20 @@
-// Training rows in one piece, immutable: the rows themselves, exact, and inverted lists that tell which rows to look
-// at.
+// Training rows in one piece, immutable, in blocks of 8 rows: the rows themselves, exact, by feature within a block,
+// and inverted lists that tell which blocks to look into.
 //
-//   values, gaps   row after row: the values and how far the features' numbers are apart. Where that is more than 16
-//   bits
-//                  hold, a feature of value 0 stands in between: it adds nothing to any product.
-//   short lists    of rare features: a posting is row | code << row_bits, in 3 bytes
-//   long lists     of frequent features, in blocks of 2^12 rows: a posting is gap | code << 8 in 2 bytes. Where a gap
-//   is
-//                  wider than a byte, one of code 0 stands in between. Where many rows of a block have the feature, it
-//                  is a bit for each row instead (up to a multiple of 64), and the codes of those that have it, a byte
-//                  each: vector instructions take 64 rows of these at once. Every block knows its largest code.
-//   dense lists    of features that over two fifths of the rows have: a code for every row
+//   blocks    an entry for each feature that any row of the block has, ascending: the low 16 bits of its number (and
+//             the high ones, if there are so many features), a bit for each row that has it, and behind each other the
+//             values of these rows, and their codes. A block lies in one piece, what is read first at its beginning.
+//   lists     for each feature, the blocks that have it, each with the largest code in the block. Lists of frequent
+//             features are dense: a code for every block, 0 where no row has the feature, and the largest of every 8
+//             blocks, which are a group.
 //
-// Rows may lie in another order than they came, similar ones together, so that blocks differ in what they hold: places
-// are places in this order, `numbers` says which row lies there.
+// A code is a value as a share of the feature's ceiling, rounded up: sums of codes bound similarities from above. The
+// ceiling is norm * 2^(-c/16), of one byte c.
 //
-// A code is a value as a share of the list's ceiling, rounded up: sums of codes bound similarities from above. The
-// ceiling is norm * 2^(-c/16), of one byte c. Offsets are looked through when a model is loaded; whatever the other
-// arrays hold, no look-up leaves them.
+// Rows lie in another order than they came, similar ones together, so that few blocks have many features of a query:
+// places are places in this order, `numbers` says which row lies there. Shared features make the blocks small, too.
+//
+// Offsets are looked through when a model is loaded; whatever the other arrays hold, no look-up leaves them.
 #pragma once
 
 #include <algorithm>
@@ -32,47 +29,86 @@
 
 namespace xtrellis::neighbors {
 
-constexpr int block_bits = 12;
-constexpr Id block_rows = Id{1} << block_bits;
-constexpr Id most_rows = Id{1} << 20;
-constexpr int long_levels = 255;
-constexpr int common_shift = 4;  // features with more than rows >> shift postings are common
+constexpr int block_bits = 3;
+constexpr Id block_rows = Id{1} << block_bits;  // as many as `masks` have bits
+constexpr Id most_blocks = Id{1} << 16;         // as many as `list_blocks` can tell apart
+constexpr Id most_rows = most_blocks << block_bits;
+constexpr int group_bits = 3;
+constexpr Id group_blocks = Id{1} << group_bits;
+constexpr Id stretch = 32;   // dense lists end with a multiple of so many groups
+constexpr int levels = 255;  // of codes
+
+constexpr bool is_wide(Id features) { return features > 0x10000; }
+constexpr std::size_t entry_bytes(bool wide) { return wide ? 5 : 3; }
+constexpr std::size_t value_bytes = 5;
+
+// Where the parts of a block are.
+struct Block {
+    std::size_t entries = 0, values = 0;   // how many there are
+    const std::uint8_t* keys = nullptr;    // of each entry, 2 bytes: the low bits of the feature's number
+    const std::uint8_t* masks = nullptr;   // of each entry: a bit for each row
+    const std::uint8_t* codes = nullptr;   // of each value; all 0 if some value of the segment is below 0
+    const std::uint8_t* highs = nullptr;   // of each entry, 2 bytes: the high bits; null: all 0
+    const std::uint8_t* floats = nullptr;  // of each value, 4 bytes
+
+    std::uint16_t key(std::size_t entry) const { return read<std::uint16_t>(keys, entry); }
+    std::uint32_t feature(std::size_t entry) const {
+        return key(entry) | (highs ? std::uint32_t{read<std::uint16_t>(highs, entry)} << 16 : 0u);
+    }
+    float value(std::size_t i) const { return read<float>(floats, i); }
+
+private:
+    template <class T>
+    static T read(const std::uint8_t* from, std::size_t i) {
+        T out;
+        std::memcpy(&out, from + sizeof(T) * i, sizeof(T));
+        return out;
+    }
+};
 
 struct Segment {
     Id first = 0;  // number of its first row among all
     Id rows = 0;
-    Id features = 0;              // those of its own numbering
-    std::span<const Id> columns;  // feature -> column of the matrix, ascending; empty: they are the same
-    const float* values = nullptr;
-    const std::uint16_t* gaps = nullptr;
-    int group_shift = 0;                         // the row at a place begins at
-    const std::uint32_t* group_begin = nullptr;  //   group_begin[place >> group_shift] + row_offset[place]
-    const std::uint16_t* row_offset = nullptr;   //
-    std::span<const std::uint8_t> numbers;       // of the rows at each place, 3 bytes each; empty: as they came
-    const std::uint8_t* common = nullptr;        // length of each row's part of common features, in 255ths of norm
+    Id features = 0;                        // those of its own numbering
+    std::span<const Id> columns;            // feature -> column of the matrix, ascending; empty: they are the same
+    const std::uint32_t* begins = nullptr;  // of each block, and the end: its first entry, its first value
+    const std::uint8_t* bytes = nullptr;    // of the blocks
+    bool wide = false;                      // more features than 16 bits hold
+    std::span<const std::uint8_t> numbers;  // of the rows at each place, 3 bytes each; empty: as they came
     const std::uint8_t* ceilings = nullptr;
-    const std::uint32_t* short_begin = nullptr;
-    const std::uint8_t* short_postings = nullptr;  // 3 bytes each, and one more
-    std::span<const Id> long_ids;                  // features that have long lists, ascending
-    const std::uint32_t* long_begin = nullptr;     // lists × blocks, and the end
-    const std::uint8_t* long_max = nullptr;        // lists × blocks
-    const std::uint8_t* long_form = nullptr;       // lists × blocks: 0 gaps, 1 bits
-    std::span<const std::uint16_t> long_postings;
+    const std::uint32_t* list_begin = nullptr;  // features, and the end
+    const std::uint16_t* list_blocks = nullptr;
+    const std::uint8_t* list_codes = nullptr;
     std::span<const Id> dense_ids;              // features that have dense lists, ascending
-    const std::uint8_t* dense_codes = nullptr;  // lists × padded rows
-    const std::uint8_t* dense_max = nullptr;    // lists × blocks
+    const std::uint8_t* dense_codes = nullptr;  // lists × blocks, padded
+    const std::uint8_t* dense_tops = nullptr;   // lists × groups, padded
     const Offset* label_begin = nullptr;
     const Id* labels = nullptr;
     const std::uint8_t* removed = nullptr;  // a bit for each row
     double norm = 1;                        // of the longest row
-    bool negative = false;                  // some value is below 0: lists bound nothing then
+    bool negative = false;                  // some value is below 0: codes would bound nothing
 
     Id blocks() const { return (rows + block_rows - 1) >> block_bits; }
-    Id rows_in(Id block) const { return std::min(block_rows, rows - (block << block_bits)); }
-    std::size_t padded_rows() const { return (static_cast<std::size_t>(rows) + 63) / 64 * 64; }
-    int row_bits() const { return std::max(16, static_cast<int>(std::bit_width(static_cast<std::uint32_t>(rows)))); }
-    int short_levels() const { return (1 << (24 - row_bits())) - 1; }
-    std::size_t begin(Id place) const { return std::size_t{group_begin[place >> group_shift]} + row_offset[place]; }
+    std::size_t groups() const {  // up to a multiple of `stretch`
+        const auto all = static_cast<std::size_t>((blocks() + group_blocks - 1) >> group_bits);
+        return (all + stretch - 1) / stretch * stretch;
+    }
+    std::size_t padded_blocks() const { return groups() << group_bits; }
+    std::size_t byte(Id block) const {
+        const std::uint32_t* at = begins + 2 * static_cast<std::size_t>(block);
+        return entry_bytes(wide) * at[0] + value_bytes * at[1];
+    }
+    Block block(Id number) const {
+        const std::uint32_t* at = begins + 2 * static_cast<std::size_t>(number);
+        Block out;
+        out.entries = at[2] - at[0], out.values = at[3] - at[1];
+        out.keys = bytes + byte(number);
+        out.masks = out.keys + 2 * out.entries;
+        out.codes = out.masks + out.entries;
+        out.highs = wide ? out.codes + out.values : nullptr;
+        out.floats = out.codes + out.values + (wide ? 2 * out.entries : 0);
+        return out;
+    }
     Id number(Id place) const {
         if (numbers.empty()) return place;
         const std::uint8_t* at = numbers.data() + std::size_t{3} * static_cast<std::size_t>(place);
@@ -91,43 +127,32 @@ struct Segment {
     Id column(Id feature) const { return columns.empty() ? feature : columns[static_cast<std::size_t>(feature)]; }
 };
 
-// 16-bit words of the bits for so many rows.
-constexpr std::size_t bit_words(Id rows) { return (static_cast<std::size_t>(rows) + 63) / 64 * 4; }
+inline Segment shape_of(Id rows) {
+    Segment shape;
+    shape.rows = rows;
+    return shape;
+}
 
 inline double ceiling(double norm, std::uint8_t code) { return norm * std::exp2(-code / 16.0); }
 
-// A block's part of a list that is kept by bits, for so many rows: visit(row, code).
+// The bits of a mask, in ascending order: visit(bit).
 template <class Visit>
-XTRELLIS_INLINE void each_bit(std::span<const std::uint16_t> postings, Id rows, Visit visit) {
-    if (postings.size() < bit_words(rows)) return;  // damaged
-    const auto* bits = reinterpret_cast<const std::uint8_t*>(postings.data());
-    const auto *codes = bits + 2 * bit_words(rows), *end = bits + 2 * postings.size();
-    for (std::size_t w = 0; w < bit_words(rows) / 4; ++w) {
-        std::uint64_t word;
-        std::memcpy(&word, bits + 8 * w, 8);
-        if (end - codes < std::popcount(word)) return;
-        for (; word; word &= word - 1)
-            visit(static_cast<std::uint32_t>(64 * w) + static_cast<std::uint32_t>(std::countr_zero(word)), *codes++);
-    }
+XTRELLIS_INLINE void each_bit(std::uint32_t mask, Visit visit) {
+    for (; mask; mask &= mask - 1) visit(std::countr_zero(mask));
 }
 
-// The features of the row at a place in ascending order: visit(feature, value).
+// The features of a block in ascending order: visit(feature, bits of the rows that have it, the first of their values).
 template <class Visit>
-XTRELLIS_INLINE void each_feature(const Segment& segment, Id place, Visit visit) {
-    const auto features = static_cast<std::uint32_t>(segment.features);
-    std::uint32_t feature = 0;
-    for (std::size_t i = segment.begin(place), end = segment.begin(place + 1); i < end; ++i) {
-        feature += segment.gaps[i];
-        if (feature >= features) return;  // damaged
-        visit(static_cast<Id>(feature), segment.values[i]);
+XTRELLIS_INLINE void each_entry(const Segment& segment, Id number, Visit visit) {
+    const Block block = segment.block(number);
+    std::size_t value = 0;
+    for (std::size_t i = 0; i < block.entries; ++i) {
+        const std::uint32_t mask = block.masks[i], feature = block.feature(i);
+        const std::size_t next = value + static_cast<std::size_t>(std::popcount(mask));
+        if (next > block.values) return;  // damaged
+        if (feature < static_cast<std::uint32_t>(segment.features)) visit(feature, mask, value);
+        value = next;
     }
-}
-
-// The similarity: products in double, added in the order of the features, so it is the same wherever the row lies.
-XTRELLIS_INLINE float dot(const Segment& segment, Id place, const float* query) {
-    double sum = 0;
-    each_feature(segment, place, [&](Id feature, float value) { sum += static_cast<double>(query[feature]) * value; });
-    return static_cast<float>(sum);
 }
 
 }  // namespace xtrellis::neighbors

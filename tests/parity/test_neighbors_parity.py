@@ -47,7 +47,7 @@ def scaled(X: sp.csr_array) -> sp.csr_array:
     return unit_rows(as_features(X))
 
 
-# With 9,000 rows lists are of all three kinds, and there are three blocks; 200 rows of 150,000 features have wide gaps.
+# With 9,000 rows lists are of both kinds; 150,000 features are more than 16 bits tell apart.
 WORLDS = {
     "short rows": (9000, 400, 8, {}),
     "long rows": (5000, 3000, 60, {}),
@@ -77,10 +77,8 @@ def test_the_nearest_rows_are_those_of_comparing_all(name, in_order, monkeypatch
 
 def test_all_kinds_of_lists_take_part():
     arrays = xt.Neighbors().fit(zipf_rows(9000, 400, 8, 0), labels_for(9000, 20, 2)).index.segments[0].arrays
-    assert len(arrays["short_postings"]) > 100
-    assert len(arrays["long_ids"]) > 3
-    assert {*arrays["long_form"].tolist()} == {0, 1}  # by gaps and by bits
-    assert len(arrays["dense_ids"]) > 0
+    assert len(arrays["list_blocks"]) > 100
+    assert len(arrays["dense_ids"]) > 3
 
 
 def test_votes_are_those_of_the_twin():

@@ -146,3 +146,17 @@ def test_for_scipy_makes_dtypes_alike_without_a_copy_where_it_can() -> None:
     assert sp.vstack([alike, alike]).toarray().tolist() == [*some.toarray().tolist(), *some.toarray().tolist()]
     assert n_bytes_of(some, None) == some.nnz * 8 + 8 * 11
     assert n_bytes_of(some, some) == 2 * n_bytes_of(some)
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 64, 65])
+def test_few_rows_are_assembled_as_scipy_would(n: int) -> None:
+    plain = matrix(5, n, 7)
+    made, other = (assemble(plain.data, plain.indices, plain.indptr, (n, 7)) for _ in range(2))
+    expected = sp.csr_array(plain)
+    assert made.shape == (n, 7)
+    assert type(made) is type(expected)
+    assert vars(made).keys() - {"_has_sorted_indices", "_has_canonical_format"} <= vars(expected).keys() | {"maxprint"}
+    assert (made != expected).nnz == 0
+    assert (made @ np.ones(7)).tolist() == (expected @ np.ones(7)).tolist()
+    made.data = np.zeros(0, np.float32)  # nobody else has it
+    assert other.nnz == plain.nnz

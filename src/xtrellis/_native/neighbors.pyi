@@ -6,18 +6,21 @@ from ..arrays import Array, Float32, Int32, Int64, UInt8, UInt32
 
 BLOCK_ROWS: int
 MOST_ROWS: int
+GROUP_BLOCKS: int
 
+def groups(rows: int) -> int: ...
+def n_bytes(features: int, entries: int, values: int) -> int: ...
 def fitting(offsets: Int64, ids: Int32, values: Float32, columns: int, first: int) -> int: ...
 def build(offsets: Int64, ids: Int32, values: Float32, columns: int, first: int, last: int) -> dict[str, Any]: ...
 
 class Segment:
     def __init__(
-        self, *, first: int, rows: int, norm: float, negative: bool, group_shift: int, columns: Int32, values: Float32,
-        gaps: Array, group_begin: UInt32, row_offset: Array, numbers: UInt8, common: UInt8, ceilings: UInt8,
-        short_begin: UInt32, short_postings: UInt8, long_ids: Int32, long_begin: UInt32, long_max: UInt8,
-        long_form: UInt8, long_postings: Array, dense_ids: Int32, dense_codes: UInt8, dense_max: UInt8,
-        label_begin: Int64, labels: Int32, removed: UInt8,
+        self, *, first: int, rows: int, norm: float, negative: bool, columns: Int32, begins: UInt32, bytes: UInt8,
+        numbers: UInt8, ceilings: UInt8, list_begin: UInt32, list_blocks: Array, list_codes: UInt8, dense_ids: Int32,
+        dense_codes: UInt8, dense_tops: UInt8, label_begin: Int64, labels: Int32, removed: UInt8,
     ) -> None: ...
+    def row(self, place: int) -> tuple[Int32, Float32]: ...
+    def dead(self) -> int: ...
     def unpack(self) -> tuple[Int64, Int32, Float32]: ...
 
 class Index:

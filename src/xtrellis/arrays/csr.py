@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -15,6 +16,7 @@ from ..core import InputError, size_text
 from .limits import unfolds_too_far
 from .types import Array, Csr, Float32, Int32, Int64
 
+FEW = 64  # rows whose matrix is made without SciPy's constructor
 MAX_ID = 2**31 - 1  # label and feature ids fit int32 (-1 pads predictions); offsets are int64
 
 
@@ -29,11 +31,21 @@ class Rows:
 
 def assemble(data: Any, indices: Any, indptr: Any, shape: tuple[int, ...]) -> Csr:
     """A csr_array that keeps int32 indices beside int64 offsets (scipy's constructor would make them alike)."""
-    out = sp.csr_array(shape, dtype=data.dtype)
+    if shape[0] <= FEW:  # SciPy's constructor takes longer than all else that happens to one query
+        out = object.__new__(sp.csr_array)
+        vars(out).update(vars(_empty(shape, data.dtype)))
+    else:
+        out = sp.csr_array(shape, dtype=data.dtype)
     out.data, out.indices, out.indptr = data, indices, indptr
     out.has_sorted_indices = True
     out.has_canonical_format = True
     return out
+
+
+@lru_cache(maxsize=256)
+def _empty(shape: tuple[int, ...], dtype: Any) -> Csr:
+    """What SciPy makes of a few rows; nobody gets it but as a copy."""
+    return sp.csr_array(shape, dtype=dtype)
 
 
 def for_scipy(matrix: Csr) -> Csr:

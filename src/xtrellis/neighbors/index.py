@@ -41,8 +41,8 @@ class RowIndex:
 
     @property
     def n_features(self) -> int:
-        """Columns of the rows."""
-        return self.segments[0].n_features
+        """Columns of the rows; earlier segments may have fewer."""
+        return self.segments[-1].n_features
 
     @property
     def n_rows(self) -> int:

@@ -265,11 +265,11 @@ class Neighbors(FeatureModel):
             raise StoreError("a Neighbors holds one array, 'label_counts'")
         if counts.dtype != np.int64 or counts.ndim != 1 or not len(counts) or not counts.flags.c_contiguous:
             raise StoreError(f"label_counts must be int64, one for each label; got {counts.dtype} {counts.shape}")
-        first = 0
+        first = n_features = 0
         for segment in rows:
-            if segment.first != first or segment.n_features != rows[0].n_features:
-                raise StoreError("the RowSegments of a Neighbors must follow each other and have the same features")
-            first += segment.n_rows
+            if segment.first != first or segment.n_features < n_features:
+                raise StoreError("the RowSegments of a Neighbors must follow each other, and none have fewer features")
+            first, n_features = first + segment.n_rows, segment.n_features
         if first > 2**31 - 1:
             raise StoreError(f"a Neighbors has at most {2**31 - 1} rows; got {first}")
         model._index = RowIndex(rows, counts)

@@ -8,8 +8,8 @@ from .._native import cluster as native
 from ..arrays import Csr, Int32, assemble, spans_of_work
 from ..core import key, progress, run, thread_count
 
-FROM = 100_000  # rows; fewer are searched nearly as quickly in any order
-LEAF = 512  # rows of a cluster that is not split any more
+FROM = 2_000  # rows; of fewer, all can be looked at
+LEAF = 8  # rows of a cluster that is not split any more: those of a block
 ITERATIONS, TOLERANCE = 4, 1e-3  # of 2-means; the order need not be good, only cheap
 
 

@@ -1,7 +1,8 @@
 """`RowSegment`: training rows with their labels in one immutable piece, ready to be searched.
 
-The rows are kept exactly, beside inverted lists whose codes bound similarities from above (native/neighbors/segment.hpp
-draws them). Everything is a plain array: a model is used as it lies on disk. Removed rows are marked and skipped.
+The rows are kept exactly, in blocks, beside inverted lists whose codes bound similarities from above
+(native/neighbors/segment.hpp draws them). Everything is a plain array: a model is used as it lies on disk. Removed rows
+are marked and skipped.
 """
 
 from __future__ import annotations
@@ -15,34 +16,27 @@ from .._native import neighbors as native
 from ..arrays import MAX_ID, Array, Csr, Int32, Int64, StringTable, UInt8, assemble, take_rows
 from ..core import StoreError
 from ..store import State, Storable
+from . import earlier
 from .order import similar_together
 
-LAYOUT = 2  # of the arrays; a model with another one would give wrong answers
-GAPS_ONLY = 1  # that of models without `long_form`: no list is kept by bits
+LAYOUT = 3  # of the arrays; a model with another one would give wrong answers
 DTYPES: dict[str, Any] = {
     "columns": np.int32,
-    "values": np.float32,
-    "gaps": np.uint16,
-    "group_begin": np.uint32,
-    "row_offset": np.uint16,
+    "begins": np.uint32,
+    "bytes": np.uint8,
     "numbers": np.uint8,
-    "common": np.uint8,
     "ceilings": np.uint8,
-    "short_begin": np.uint32,
-    "short_postings": np.uint8,
-    "long_ids": np.int32,
-    "long_begin": np.uint32,
-    "long_max": np.uint8,
-    "long_form": np.uint8,
-    "long_postings": np.uint16,
+    "list_begin": np.uint32,
+    "list_blocks": np.uint16,
+    "list_codes": np.uint8,
     "dense_ids": np.int32,
     "dense_codes": np.uint8,
-    "dense_max": np.uint8,
+    "dense_tops": np.uint8,
     "label_begin": np.int64,
     "labels": np.int32,
     "removed": np.uint8,
 }
-META = ("norm", "negative", "group_shift")
+META = ("norm", "negative")
 LARGEST_NORM = 1e30  # of a row of features within the limits of a model
 
 
@@ -59,8 +53,8 @@ class RowSegment(Storable):
         texts: StringTable | None = None,
     ) -> None:
         self.arrays, self.first, self.n_features, self.texts = arrays, first, n_features, texts
-        self.meta = meta  # norm, negative, group_shift: see native/neighbors/segment.hpp
-        self.n_rows = len(arrays["row_offset"]) - 1
+        self.meta = meta  # norm, negative: see native/neighbors/segment.hpp
+        self.n_rows = len(arrays["label_begin"]) - 1
         self._places: Int64 | None = None
         self._check()
         given: dict[str, Any] = {**meta, **arrays}
@@ -145,12 +139,8 @@ class RowSegment(Storable):
 
     def features_of(self, row: int) -> tuple[Int64, Array]:
         """The columns and values of one row (by its number within the segment)."""
-        begin, end = self._begins(np.array([0, 1]) + self.places[row]).tolist()
-        features, values = np.cumsum(self.arrays["gaps"][begin:end], dtype=np.int64), self.arrays["values"][begin:end]
-        there = (values != 0) & (features < len(self.arrays["ceilings"]))
-        features, values = features[there], values[there]
-        columns = self.arrays["columns"]
-        return (columns[features].astype(np.int64) if len(columns) else features), values
+        columns, values = self.native.row(int(self.places[row]))
+        return columns.astype(np.int64), values
 
     def all_texts(self) -> Iterable[str]:
         """An excerpt for each row; removed ones are emptied."""
@@ -167,16 +157,10 @@ class RowSegment(Storable):
             self._places = np.argsort(numbers, kind="stable") if len(numbers) else np.arange(self.n_rows)
         return self._places
 
-    def _begins(self, places: Array) -> Int64:
-        offsets, groups = self.arrays["row_offset"], self.arrays["group_begin"]
-        begins: Int64 = groups[places >> self.meta["group_shift"]].astype(np.int64) + offsets[places]
-        return begins
-
     @property
     def n_dead(self) -> int:
         """Removed rows that still take room."""
-        removed = self.places[self.removed_rows()]
-        return int((self._begins(removed + 1) > self._begins(removed)).sum())
+        return self.native.dead()
 
     @property
     def n_bytes(self) -> int:
@@ -195,33 +179,31 @@ class RowSegment(Storable):
         if not 0 < rows <= native.MOST_ROWS:
             raise StoreError(f"a RowSegment has 1 to {native.MOST_ROWS} rows; got {rows}")
         features, columns = len(arrays["ceilings"]), arrays["columns"]
-        n_long, n_dense = len(arrays["long_ids"]), len(arrays["dense_ids"])
+        n_dense, groups = len(arrays["dense_ids"]), native.groups(rows)
         if len(columns) != features and (len(columns) or features != self.n_features):
             raise StoreError(f"columns must be {features} numbers, as many as ceilings, or none; got {len(columns)}")
         _rising(columns, "columns", self.n_features)
-        _rising(arrays["long_ids"], "long_ids", features)
         _rising(arrays["dense_ids"], "dense_ids", features)
         lengths = {
-            "gaps": len(arrays["values"]),
+            "begins": 2 * (blocks + 1),
             "numbers": 3 * rows if len(arrays["numbers"]) else 0,
-            "common": rows,
-            "group_begin": (rows >> self.meta["group_shift"]) + 1,
-            "short_begin": features + 1,
-            "long_begin": n_long * blocks + 1,
-            "long_max": n_long * blocks,
-            "long_form": n_long * blocks,
-            "dense_codes": n_dense * (-(-rows // 64) * 64),
-            "dense_max": n_dense * blocks,
-            "label_begin": rows + 1,
+            "list_begin": features + 1,
+            "list_codes": len(arrays["list_blocks"]),
+            "dense_codes": n_dense * groups * native.GROUP_BLOCKS,
+            "dense_tops": n_dense * groups,
             "removed": (rows + 7) // 8,
         }
         for name, length in lengths.items():
             if len(arrays[name]) != length:
                 raise StoreError(f"{name} of a RowSegment must have {length} entries; got {len(arrays[name])}")
-        _offsets(self._begins(np.arange(rows + 1)), "row_offset", len(arrays["values"]))
+        entries, values = arrays["begins"][::2], arrays["begins"][1::2]
+        _offsets(entries, "begins", float(entries[-1]))
+        _offsets(values, "begins", float(values[-1]))
+        n_bytes = native.n_bytes(features, int(entries[-1]), int(values[-1]))
+        if len(arrays["bytes"]) != n_bytes:
+            raise StoreError(f"bytes of a RowSegment must have {n_bytes} entries; got {len(arrays['bytes'])}")
         _offsets(arrays["label_begin"], "label_begin", len(arrays["labels"]))
-        _offsets(arrays["long_begin"], "long_begin", len(arrays["long_postings"]))
-        _offsets(arrays["short_begin"], "short_begin", (len(arrays["short_postings"]) - 1) / 3)
+        _offsets(arrays["list_begin"], "list_begin", len(arrays["list_blocks"]))
         if self.texts is not None and len(self.texts) != rows:
             raise StoreError(f"a RowSegment of {rows} rows must have as many texts; got {len(self.texts)}")
 
@@ -240,26 +222,34 @@ class RowSegment(Storable):
     def from_state(cls, params: Mapping[str, Any], state: State) -> RowSegment:
         """From the store."""
         meta, arrays = state.meta, dict(state.arrays)
-        if meta.get("layout") == GAPS_ONLY and "long_max" in arrays:
-            arrays["long_form"] = np.zeros_like(arrays["long_max"])
-        elif meta.get("layout") != LAYOUT:
+        if meta.get("layout") in earlier.LAYOUTS:
+            return cls._from_earlier(state)
+        if meta.get("layout") != LAYOUT:
             raise StoreError(f"the rows have layout {meta.get('layout')!r}, this version reads {LAYOUT}: train again")
         for name in ("first", "n_features"):
             if type(meta.get(name)) is not int or not 0 <= meta[name] <= MAX_ID:
                 raise StoreError(f"{name} must be a number from 0 to {MAX_ID}; got {meta.get(name)!r}")
         norm: Any = meta.get("norm")
-        negative, shift = meta.get("negative"), meta.get("group_shift")
+        negative = meta.get("negative")
         if type(norm) not in (int, float) or not 0 <= norm <= LARGEST_NORM or type(negative) is not bool:
             raise StoreError(f"norm must be a number ≥ 0 and negative true or false; got {norm!r} and {negative!r}")
-        if type(shift) is not int or not 0 <= shift <= 8:
-            raise StoreError(f"group_shift must be a number from 0 to 8; got {shift!r}")
         texts = StringTable.from_arrays(arrays, "texts") if "texts.text" in arrays else None
         arrays.pop("texts.text", None)
         arrays.pop("texts.offsets", None)
         if set(arrays) != set(DTYPES):
             raise StoreError(f"a RowSegment holds the arrays {', '.join(DTYPES)}; got {', '.join(sorted(arrays))}")
-        kept = {"norm": float(norm), "negative": negative, "group_shift": shift}
+        kept = {"norm": float(norm), "negative": negative}
         return cls(arrays, first=meta["first"], n_features=meta["n_features"], meta=kept, texts=texts)
+
+    @classmethod
+    def _from_earlier(cls, state: State) -> RowSegment:
+        """From the store of an earlier version: the same rows, built anew."""
+        X, Y, removed = earlier.read(state.meta, state.arrays)
+        texts = StringTable.from_arrays(dict(state.arrays), "texts") if "texts.text" in state.arrays else None
+        made = cls.of(X, Y, first=state.meta["first"], texts=None if texts is None else list(texts))
+        if len(made) != 1:
+            raise StoreError(f"{X.shape[0]} rows of an earlier layout are too many for one piece: train again")
+        return made[0].without(removed)
 
 
 def _renumbered(X: Csr) -> tuple[Int32, Csr]:
@@ -288,7 +278,7 @@ def _stacked(parts: Sequence[Csr]) -> Csr:
     ends = [part.indptr[1:] + begin for part, begin in zip(parts, shift, strict=False)]
     indptr = np.concatenate([[0], *ends]).astype(np.int64)
     data, indices = np.concatenate([part.data for part in parts]), np.concatenate([part.indices for part in parts])
-    return assemble(data, indices, indptr, (len(indptr) - 1, parts[0].shape[1]))
+    return assemble(data, indices, indptr, (len(indptr) - 1, max(int(part.shape[1]) for part in parts)))
 
 
 def _rising(ids: Array, name: str, below: int) -> None:

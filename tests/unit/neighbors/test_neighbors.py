@@ -176,7 +176,7 @@ def test_saved_loaded_pickled_and_copied(model, data, tmp_path):
         other.add(X[:3], Y[:3])
         other.remove([0, 305])
         assert other.n_rows == N + 4
-    array = xt.load(tmp_path / "model").index.segments[0].arrays["values"]
+    array = xt.load(tmp_path / "model").index.segments[0].arrays["bytes"]
     assert not array.flags.owndata
     assert not array.flags.writeable  # as it lies on disk
 
@@ -271,28 +271,27 @@ def test_damaged_offsets_are_refused(model):
     for name in segments.DTYPES:
         with pytest.raises(xt.StoreError, match=name):
             rebuilt(segment, **{name: arrays[name].astype(np.float64)})
-        if name not in ("labels", "long_postings", "columns", "values", "short_postings", "dense_codes", "dense_max"):
+        if name not in ("labels", "columns", "label_begin"):  # one more row, without features, does no harm
             with pytest.raises(xt.StoreError):
                 rebuilt(segment, **{name: np.append(arrays[name], arrays[name][-1:] if len(arrays[name]) else [0, 0])})
-    for name in ("row_offset", "long_begin", "label_begin"):
+    for name in ("begins", "list_begin", "label_begin"):
         with pytest.raises(xt.StoreError, match=f"{name} of a RowSegment must rise"):
-            rebuilt(segment, **{name: arrays[name][::-1].copy()})
-    for name, value in {"norm": float("nan"), "negative": 1, "group_shift": 40, "first": -1, "layout": 0}.items():
+            rebuilt(segment, **{name: np.append(arrays[name][:-1] + 1, arrays[name][-1:])})
+    for name, value in {"norm": float("nan"), "negative": 1, "first": -1, "layout": 0}.items():
         with pytest.raises(xt.StoreError):
             rebuilt(segment, **{name: value})
 
 
 def test_whatever_else_is_damaged_answers_are_numbers(data, monkeypatch):
-    """Codes, gaps, values, labels: search stays within its arrays (the sanitizers' test looks closer)."""
+    """Blocks, codes, labels: search stays within its arrays (the sanitizers' test looks closer)."""
     from xtrellis.neighbors import RowIndex, order
 
     monkeypatch.setattr(order, "FROM", 1)
     X, Y = data
     model = xt.Neighbors(neighbors=10).fit(X, Y)
     rng = np.random.default_rng(0)
-    loose = ["gaps", "values", "numbers", "common", "ceilings", "short_postings", "long_postings", "long_max"]
-    loose.append("long_form")
-    for name in [*loose, "dense_codes", "dense_max", "labels", "removed"]:
+    loose = ["bytes", "numbers", "ceilings", "list_blocks", "list_codes", "dense_codes", "dense_tops"]
+    for name in [*loose, "labels", "removed"]:
         for _ in range(5):
             array = model.index.segments[0].arrays[name]
             noise = rng.integers(0, 256, array.nbytes, dtype=np.uint8).view(array.dtype)
@@ -307,14 +306,43 @@ def test_whatever_else_is_damaged_answers_are_numbers(data, monkeypatch):
                 other.explain(X[[row]], 3)
 
 
-def test_rows_of_the_first_layout_are_read(data):
-    """Which had no lists by bits, and no array that says so."""
+def earlier_state(segment):
+    """The rows as the second layout stored them: one after another in another order, features by their gaps."""
+    X, numbers = segment.rows(), np.random.default_rng(0).permutation(segment.n_rows)
+    gaps, values, begins = [], [], [0]
+    for row in numbers:
+        part = slice(X.indptr[row], X.indptr[row + 1])
+        gaps += np.diff(X.indices[part], prepend=0).tolist()
+        values += X.data[part].tolist()
+        begins.append(len(gaps))
+    state = segment.to_state()
+    kept = {name: state.arrays[name] for name in ("label_begin", "labels", "removed")}
+    state.arrays = kept | {
+        "columns": np.zeros(0, np.int32),
+        "values": np.array(values, np.float32),
+        "gaps": np.array(gaps, np.uint16),
+        "group_begin": np.zeros((segment.n_rows >> 20) + 1, np.uint32),
+        "row_offset": np.array(begins, np.uint16),
+        "numbers": numbers.astype("<i4").view(np.uint8).reshape(-1, 4)[:, :3].reshape(-1).copy(),
+    }
+    state.meta = {**state.meta, "layout": 2, "group_shift": 20}
+    return state
+
+
+def test_rows_of_earlier_layouts_are_read(data):
     X, Y = data
     segment = xt.Neighbors().fit(X, Y).index.segments[0]
-    state = segment.to_state()
-    state.meta["layout"] = 1
-    forms = state.arrays.pop("long_form")
-    again = segments.RowSegment.from_state({}, state)
-    assert len(again.arrays["long_form"]) == len(forms)
-    assert not again.arrays["long_form"].any()
+    again = segments.RowSegment.from_state({}, earlier_state(segment))
     assert (again.rows() != segment.rows()).nnz == 0
+    assert again.arrays["labels"].tolist() == segment.arrays["labels"].tolist()
+    for name in ("gaps", "numbers", "label_begin", "row_offset"):
+        state = earlier_state(segment)
+        state.arrays[name] = state.arrays[name][::-1].copy() if name != "numbers" else np.zeros_like(state.arrays[name])
+        if name == "gaps":
+            state.arrays[name][0] = 60_000
+        with pytest.raises(xt.StoreError, match="damaged"):
+            segments.RowSegment.from_state({}, state)
+    state = earlier_state(segment)
+    del state.arrays["gaps"]
+    with pytest.raises(xt.StoreError, match="lacks gaps"):
+        segments.RowSegment.from_state({}, state)
