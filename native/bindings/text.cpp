@@ -8,6 +8,7 @@
 #include "text/build.hpp"
 #include "text/counter.hpp"
 #include "text/forms.hpp"
+#include "text/grow.hpp"
 #include "text/transform.hpp"
 
 using namespace xtrellis;
@@ -39,7 +40,10 @@ public:
                         piece_table.size() - 1};
         view_.first_piece = first_piece;
         view_.idf = idf.data();
+        known_ = {view_, static_cast<std::uint32_t>(word_features.size()), static_cast<Id>(idf.size())};
     }
+
+    const Known& known() const { return known_; }
 
     nb::tuple transform(nb::bytes blob, In<Offset> offsets, const Settings& settings) const {
         Rows rows;
@@ -81,6 +85,7 @@ private:
     In2<std::uint32_t> grams_;
     In<float> idf_;
     Vocabulary view_;
+    Known known_;
 };
 
 nb::tuple add(Counter& counter, nb::bytes blob, In<Offset> offsets, bool keep_rows) {
@@ -101,12 +106,7 @@ nb::tuple merge(Counter& counter, const Counter& other) {
     return nb::make_tuple(to_numpy(std::move(numbers.grams)), to_numpy(std::move(numbers.pieces)));
 }
 
-nb::dict build_vocabulary(const Counter& counter, double least_rows, double most_rows, std::uint64_t most_features) {
-    Built built;
-    {
-        nb::gil_scoped_release release;
-        built = build(counter, {least_rows, most_rows, most_features});
-    }
+nb::dict to_python(Built&& built) {
     nb::dict out;
     out["name_text"] = to_numpy(std::move(built.name_text));
     out["name_offsets"] = to_numpy(std::move(built.name_offsets));
@@ -121,6 +121,45 @@ nb::dict build_vocabulary(const Counter& counter, double least_rows, double most
     out["piece_features"] = to_numpy(std::move(built.piece_features));
     out["first_piece"] = built.first_piece;
     return out;
+}
+
+nb::dict build_vocabulary(const Counter& counter, double least_rows, double most_rows, std::uint64_t most_features) {
+    Built built;
+    {
+        nb::gil_scoped_release release;
+        built = build(counter, {least_rows, most_rows, most_features});
+    }
+    return to_python(std::move(built));
+}
+
+nb::dict grow_vocabulary(const MappedVocabulary& vocabulary, const Counter& counter, double least_rows,
+                         double most_rows) {
+    Built built;
+    {
+        nb::gil_scoped_release release;
+        built = grow(vocabulary.known(), counter, {least_rows, most_rows});
+    }
+    return to_python(std::move(built));
+}
+
+// `gone` has a byte for each feature.
+nb::tuple prune_vocabulary(const MappedVocabulary& vocabulary, In<Byte> gone) {
+    Pruned pruned;
+    {
+        nb::gil_scoped_release release;
+        pruned = prune(vocabulary.known(), gone.data());
+    }
+    return nb::make_tuple(to_numpy(std::move(pruned.needed)), to_numpy(std::move(pruned.word_features)),
+                          to_numpy(std::move(pruned.gram_table)));
+}
+
+auto string_table_of(In<Byte> text, In<Offset> offsets, In<Byte> kept) {
+    Roomy<std::uint64_t> table;
+    {
+        nb::gil_scoped_release release;
+        table = string_table(text.data(), offsets.data(), kept.data(), kept.size());
+    }
+    return to_numpy(std::move(table));
 }
 
 nb::tuple weigh_rows(In<Offset> offsets, In<std::uint64_t> counts, In<Id> gram_features, In<Id> piece_features,
@@ -221,6 +260,9 @@ NB_MODULE(text, m) {
         .def("transform_one", &MappedVocabulary::transform_one, "blob"_a, "settings"_a)
         .def("explain", &MappedVocabulary::explain, "blob"_a, "settings"_a, "wanted"_a.noconvert());
 
+    m.def("grow", &grow_vocabulary, "vocabulary"_a, "counter"_a, "least_rows"_a, "most_rows"_a);
+    m.def("prune", &prune_vocabulary, "vocabulary"_a, "gone"_a.noconvert());
+    m.def("string_table", &string_table_of, "text"_a.noconvert(), "offsets"_a.noconvert(), "kept"_a.noconvert());
     m.def("is_unspaced", &is_unspaced, "point"_a);
     m.def("unstable_run", &unstable_run_of, "blob"_a, "enough"_a);
     m.def("weigh", &weigh_rows, "offsets"_a.noconvert(), "counts"_a.noconvert(), "gram_features"_a.noconvert(),

@@ -149,8 +149,8 @@ def test_mistakes_are_told_and_change_nothing(world, tmp_path, capsys):
         assert message in refused(capsys, *args), args
     assert content == {p.name: p.read_bytes() for p in model.iterdir() if p.name != "journal.jsonl" or p.stat().st_size}
     assert not (tmp_path / "x").exists()
-    write(tmp_path / "strange.jsonl", ["totally unheard-of"], [["label 03"]])
-    assert "no word of these 1 texts" in refused(capsys, "update", model, tmp_path / "strange.jsonl", "--to", model)
+    write(tmp_path / "strange.jsonl", ["?! ..."], [["label 03"]])
+    assert "these 1 texts have no word" in refused(capsys, "update", model, tmp_path / "strange.jsonl", "--to", model)
     args = ["train", world / "train.jsonl", "--to", tmp_path / "bare", "--holdout", "0", "-q"]
     assert cli.run([str(a) for a in args]) == 0
     assert "train --keep-rows" in refused(capsys, "update", tmp_path / "bare", world / "new.jsonl", "--to", model)

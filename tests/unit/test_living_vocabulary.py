@@ -45,9 +45,10 @@ def test_labels_change_by_any_name_and_the_journal_has_ids():
     assert tagger.merged == {"v:3": "v:0"}
     assert tagger.history()[-1]["labels"] == ["v:3"]
     assert tagger.tag("sweet cake", k=1)[0].id == "v:0"
-    with pytest.raises(xt.InputError, match=r"names are those of the tagger's vocabulary"):
-        tagger.rename({"bread": "loaf"})
-    assert tagger.version == 3
+    tagger.rename({"bread": "loaf"})  # this tagger's own name for it: the vocabulary stays as it is
+    assert tagger.renamed == {"v:0": "loaf"}
+    assert tagger.tag("fresh bread", k=1)[0].label == "loaf"
+    assert tagger.version == 4
 
 
 def test_what_the_vocabulary_lacks_is_left_out_and_told(caplog):

@@ -63,6 +63,12 @@ class StringTable(Sequence[str]):
             made._ids = {**{string: len(self) + i for i, string in enumerate(more)}, **self._ids}
         return made
 
+    def emptied(self, some: Array) -> StringTable:
+        """The same number of strings; some (True) are empty now, and their bytes are gone."""
+        lengths = np.diff(self.offsets)
+        text = self.text[~np.repeat(some, lengths)]
+        return StringTable(text, np.concatenate([[0], np.cumsum(np.where(some, 0, lengths))]).astype(np.int64))
+
     def to_arrays(self, name: str) -> dict[str, Array]:
         """`NAME.text` and `NAME.offsets` for a store."""
         return {f"{name}.text": self.text, f"{name}.offsets": self.offsets}

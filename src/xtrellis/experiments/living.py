@@ -161,10 +161,12 @@ def page(rows: list[dict[str, Any]], figures: Figures) -> str:
     out = [
         "Half of the training rows come at first; the others in ten batches, each 5% of all rows. A fifth of labels "
         "come late: no row before some moment in the second half has them. Test rows are the usual ones. *No update*: "
-        "the model of the first half. *Update*: `tagger.update` ten times, words and idf as they were learned from the "
-        "first half. *Full retraining*: on all rows, words and all. *Neighbours only*: `Neighbors` alone, which learns "
-        "by remembering. R@5 added: of late labels that test rows have, the share among five answers; P@5 added: of "
-        "answers that are late labels, the share that is right. Processor seconds; for a full retraining, of one.\n"
+        "the model of the first half. *Update*: `tagger.update` ten times; known words weigh as in the first half, and "
+        "new ones are learned since commit ce468bf (not in lines of commits before it). *Full retraining*: on all "
+        "rows, words and all. *Neighbours only*: `Neighbors` alone, which "
+        "learns by remembering. R@5 added: of late labels that test rows have, the share among five answers; P@5 "
+        "added: of answers that are late labels, the share that is right. Processor seconds; for a full retraining, of "
+        "one.\n"
     ]
     for data in dict.fromkeys(row["data"] for row in rows):
         mine = [row for row in rows if row["data"] == data]

@@ -53,6 +53,7 @@ def label_matrix(labels: Any, n_rows: int) -> tuple[StringTable, Csr]:
         raise InputError(f"labels must be one list of names for each text; got {type(labels).__name__}{matrix}")
     tidy = Tidy()
     rows: list[set[str]] = []
+    plain: set[str] = set()  # names that were looked at before and are as they should be
     for i, given in enumerate(labels):
         row = tidy.labels(None if isinstance(given, float) and given != given else given)  # pandas has NaN for null
         if not is_list(row):
@@ -60,13 +61,18 @@ def label_matrix(labels: Any, n_rows: int) -> tuple[StringTable, Csr]:
                 f"labels[{i}] must be a list of names; got {row!r:.60}" + (_listed(row) if isinstance(row, str) else "")
             )
         names_of_row = list(row)
+        if all(type(name) is str and name in plain for name in names_of_row):
+            rows.append(set(names_of_row))
+            continue
         for name in names_of_row:
             if not isinstance(name, str):
                 cure = ": give names as strings" if isinstance(name, Number) else ""
                 raise InputError(f"labels[{i}] must hold names; got {type(name).__name__} {shown(name)}{cure}")
             if not name.strip():
                 raise InputError(f"labels[{i}] must hold names; got an empty one, {name!r}: leave it out")
-        rows.append({tidy.name(name) for name in names_of_row})
+        tidied = [tidy.name(name) for name in names_of_row]
+        plain.update(bare for bare, name in zip(tidied, names_of_row, strict=True) if bare == name)
+        rows.append(set(tidied))
     if len(rows) != n_rows:
         raise InputError(f"there must be one list of labels for each text; got {n_rows} texts and {len(rows)} lists")
     tidy.tell("labels")

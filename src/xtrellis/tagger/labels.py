@@ -5,7 +5,8 @@ Without a vocabulary a label's name is its id.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -28,6 +29,8 @@ class NamesLabels:
     language: str | None
     """The language of names that are shown, and of data that names labels; None: the vocabulary's own."""
     model: Model
+    renamed: Mapping[str, str]
+    """Names given to labels of the vocabulary in this tagger, by their ids."""
     _label_names: StringTable | None = None  # ids; names where there is no vocabulary
     _found: dict[str, tuple[Any, ...]]  # what was looked up of which ids and vocabulary; copies of a tagger share it
 
@@ -61,15 +64,18 @@ class NamesLabels:
         ids, vocabulary = self.label_ids, self.vocabulary
         if vocabulary is None:
             return ids
-        known = self._found.get("names")
-        if known is None or known[0] is not ids or known[1] is not vocabulary or known[2] != self.language:
+        known, own = self._found.get("names"), self.renamed
+        how = (self.language, own)
+        if known is None or known[0] is not ids or known[1] is not vocabulary or known[2] != how:
             numbers = self.label_numbers
             names = vocabulary.preferred_names(self.language, labels=np.maximum(numbers, 0))
             if (numbers < 0).any():  # learned beside the vocabulary
                 names = StringTable.of(
                     [ids[i] if number < 0 else names[i] for i, number in enumerate(numbers.tolist())]
                 )
-            known = self._found["names"] = (ids, vocabulary, self.language, names)
+            if own:
+                names = StringTable.of([own.get(id, name) for id, name in zip(ids, names, strict=True)])
+            known = self._found["names"] = (ids, vocabulary, how, names)
         return cast(StringTable, known[3])
 
     @property
@@ -92,6 +98,8 @@ class NamesLabels:
             raise InputError(f"label must be the name of a label; got {type(label).__name__}")
         ids = self.label_ids
         found = ids.find(label)
+        if found is None and self.vocabulary is not None:
+            found = next((ids.find(id) for id, name in self.renamed.items() if name == label), None)
         if found is None and self.vocabulary is not None:
             found = self._by_vocabulary(self.vocabulary, label)
         if found is None and part:
@@ -154,6 +162,8 @@ class NamesLabels:
     def group_name(self, id: str) -> str:
         """What a group of a hierarchy is called, if the vocabulary has it."""
         number = None if self.vocabulary is None else self.vocabulary.number(id)
+        if number is not None and id in self.renamed:
+            return self.renamed[id]
         return id if number is None or self.vocabulary is None else self.vocabulary.name_of(number, self.language)
 
     def prepare_labels(self, labels: Any) -> LabelSet:
@@ -172,7 +182,15 @@ class NamesLabels:
         """Data whose labels go by their ids, where there is a vocabulary; unknown ones keep their names."""
         if self.vocabulary is None or dataset.label_names is None:
             return dataset
-        return self.vocabulary.resolve(dataset, language=self.language, unknown="keep").dataset
+        return self.resolved(dataset, unknown="keep").dataset
+
+    def resolved(self, dataset: Dataset, *, unknown: str = "drop") -> Resolved:
+        """Data whose labels go by the vocabulary's ids, whether it has these, names of the vocabulary, or those that
+        labels were given here."""
+        own = {name: id for id, name in self.renamed.items()}
+        if own and dataset.label_names is not None:
+            dataset = replace(dataset, label_names=StringTable.of([own.get(n, n) for n in dataset.label_names]))
+        return cast(Vocabulary, self.vocabulary).resolve(dataset, language=self.language, unknown=unknown)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ LEARNED = 20  # answers of a row that curves are learned from
 AUTOMATIC = ("auto", "auto-corpus")
 Threshold = float | str | None
 FEWEST = 50  # rows that are worth a curve
+_NUMBER = number(or_none=True)
 
 
 def check_threshold(threshold: Any) -> None:
@@ -27,7 +28,7 @@ def check_threshold(threshold: Any) -> None:
         if threshold not in AUTOMATIC:
             raise ParameterError(f"threshold must be a number, 'auto' or 'auto-corpus'; got {shown(threshold)}")
     else:
-        number(or_none=True)("threshold", threshold)
+        _NUMBER("threshold", threshold)
 
 
 def asked_for(k: int, threshold: Any) -> int:

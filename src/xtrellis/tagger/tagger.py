@@ -25,17 +25,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ..arrays import Float64, Int64, StringTable, TopK, as_texts
-from ..core import (
-    Engine,
-    InputError,
-    NotFittedError,
-    StoreError,
-    clear_calls,
-    flag,
-    integer,
-    require,
-    shown,
-)
+from ..core import Engine, InputError, NotFittedError, StoreError, clear_calls, flag, integer, require, shown
 from ..data import Dataset, TrainingData
 from ..explain import ExplainedTag
 from ..labels import inverse_propensity
@@ -57,6 +47,9 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from ..rank import Probabilities
+
+
+_HOW_MANY, _YES_OR_NO = integer(at_least=1), flag()
 
 
 @clear_calls
@@ -220,15 +213,15 @@ class Tagger(NamesLabels, Living, Copyable):
         """
         if not isinstance(text, str):
             raise InputError(f"text must be a string; got {type(text).__name__} (tag_many takes several texts)")
-        integer(at_least=1)("k", k)
+        _HOW_MANY("k", k)
         check_threshold(threshold)
-        flag()("guess", guess)
+        _YES_OR_NO("guess", guess)
         self._require_fitted()
         row = self.require_vectorizer().transform_one(text)
         if not guess and not row.indptr[1] and (reason := self.why_silent(text)):
             return Tags.none(reason)
         top = self._predict(row, asked_for(k, threshold), [text], labels)
-        return Tags(self.named(top, threshold=threshold)[0][:k])
+        return Tags(self._named(top, threshold)[0][:k])
 
     def tag_many(
         self,
@@ -241,11 +234,11 @@ class Tagger(NamesLabels, Living, Copyable):
     ) -> list[Tags]:
         """`tag` for each text; much faster than one at a time."""
         check_threshold(threshold)
-        integer(at_least=1)("k", k)
+        _HOW_MANY("k", k)
         self.require_vectorizer()
         texts = as_texts(texts)
         top = self.predict(texts, asked_for(k, threshold), labels=labels, guess=guess)
-        tags = [Tags(found[:k]) for found in self.named(top, threshold=threshold)]
+        tags = [Tags(found[:k]) for found in self._named(top, threshold)]
         if not guess:
             for i in np.flatnonzero((top.labels < 0).all(axis=1)).tolist():
                 tags[i].reason = self.why_silent(texts[i])
@@ -264,8 +257,8 @@ class Tagger(NamesLabels, Living, Copyable):
         Texts of which the model knows no word get none (-1), unless `guess`; rows of features are taken as they are.
         `labels` restricts the answers to some: names, or what `prepare_labels` made of them.
         """
-        integer(at_least=1)("k", k)
-        flag()("guess", guess)
+        _HOW_MANY("k", k)
+        _YES_OR_NO("guess", guess)
         self._require_fitted()
         if isinstance(rows, Dataset):
             if rows.texts is None or self.vectorizer is None:
@@ -277,7 +270,7 @@ class Tagger(NamesLabels, Living, Copyable):
         if self.vectorizer is None:
             return self._predict(rows, k, None, labels)
         texts = as_texts(rows)
-        X = self.vectorizer.transform(texts)
+        X = self.vectorizer.transform(texts) if len(texts) != 1 else self.vectorizer.transform_one(texts[0])
         top = self._predict(X, k, texts, labels)
         empty = np.flatnonzero(X.indptr[1:] == X.indptr[:-1]).tolist()
         silent = [] if guess else [i for i in empty if self.why_silent(texts[i])]
@@ -303,10 +296,12 @@ class Tagger(NamesLabels, Living, Copyable):
         """Predictions with the names of their labels."""
         require(top, TopK, "top", "a TopK, what predict gives")
         check_threshold(threshold)
-        ids = self.label_ids
-        if top.n_labels > len(ids):
-            raise InputError(f"top is of {top.n_labels} labels; this tagger knows {len(ids)}")
-        return named_tags(self.label_names, ids, top, cut(self, top, threshold), probable(self, top))
+        if top.n_labels > len(self.label_ids):
+            raise InputError(f"top is of {top.n_labels} labels; this tagger knows {len(self.label_ids)}")
+        return self._named(top, threshold)
+
+    def _named(self, top: TopK, threshold: Threshold) -> list[Tags]:
+        return named_tags(self.label_names, self.label_ids, top, cut(self, top, threshold), probable(self, top))
 
     # ── probabilities ───────────────────────────────────────────────────────────────────────────────────────────────
 

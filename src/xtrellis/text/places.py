@@ -7,7 +7,7 @@ from typing import overload
 
 import numpy as np
 
-from ..arrays import Int32, Int64, UInt8
+from ..arrays import Array, Int32, Int64, UInt8
 
 Span = tuple[int, int, tuple[int, ...]]
 Found = tuple[Int64, Int64, Int32]
@@ -16,8 +16,8 @@ Found = tuple[Int64, Int64, Int32]
 class Places(Sequence[Span]):
     """(start, end, features) for each span `text[start:end]` that is a feature or more, in order. Read-only."""
 
-    def __init__(self, find: Callable[[UInt8], Found], n_features: int, first_piece: int) -> None:
-        self._find, self._n_features, self._first_piece = find, n_features, first_piece
+    def __init__(self, find: Callable[[UInt8], Found], n_features: int, is_piece: Callable[[Int32], Array]) -> None:
+        self._find, self._n_features, self._is_piece = find, n_features, is_piece
         self._grouped: tuple[Int64, Int64, Int64, Int32] | None = None
 
     def arrays(self, features: Iterable[int] | None = None) -> Found:
@@ -33,7 +33,7 @@ class Places(Sequence[Span]):
         """Starts and ends of the spans, where the features of each begin, and these."""
         if self._grouped is None:
             starts, ends, features = self.arrays()
-            order = np.lexsort((features >= self._first_piece, ends, starts))  # words before pieces of them
+            order = np.lexsort((self._is_piece(features), ends, starts))  # words before pieces of them
             starts, ends, features = starts[order], ends[order], features[order]
             new = np.ones(len(order), np.bool_)
             new[1:] = (starts[1:] != starts[:-1]) | (ends[1:] != ends[:-1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._native import text as native
-from ..arrays import Array, Csr, Int32, Int64, StringTable, UInt8, as_texts, assemble, for_scipy
+from ..arrays import Array, Csr, Int32, Int64, StringTable, UInt8, UInt32, as_texts, assemble, for_scipy
 from ..core import (
     Configured,
     InputError,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from .._native.text import UInt64
 
+FEW, SHORT = 64, 16 << 10  # texts, and characters of them all, that are read at once: without threads or progress
 GROUP = 4  # blocks for each thread, of texts that lie in files, that are read together
 
 
@@ -113,8 +115,41 @@ class Vectorizer(Configured, Copyable):
 
         return stack(run(weigh, counted, threads=self.threads), self.n_features)
 
+    @property
+    def drops_features(self) -> bool:
+        """True if what is a feature depends on how many texts have it."""
+        return not (self.min_df == 1 and isinstance(self.min_df, int)) or not (
+            self.max_df == 1 and isinstance(self.max_df, float)
+        )
+
+    def grown(self, texts: Sequence[str], n_rows: int, others: Sequence[str] = ()) -> Vectorizer:
+        """Another one that knows the n-grams of these texts too, as further columns; this one if there are none.
+
+        All that is known keeps its column and weight. What is new weighs as if it had been learned from `n_rows` texts
+        of which only these have it. Where `drops_features`, `others` (all other texts) are counted too, to judge what
+        is to be dropped. With `max_features` none are added.
+        """
+        known, reading = self._fitted(), self._reading()
+        if self.max_features is not None:
+            return self
+        every = [*texts, *others] if self.drops_features else texts
+        counter = self._counted(reading, every, keep_rows=False)[0]
+        built = native.grow(known.native, counter, _rows(self.min_df, n_rows), _rows(self.max_df, n_rows))
+        return self if not len(built["rows"]) else self._with(known.grown(built, n_rows))
+
+    def without_features(self, gone: Int64) -> Vectorizer:
+        """Another one that never finds some features again, and holds nothing of their texts; columns stay."""
+        flags = np.zeros(self.n_features, np.uint8)
+        flags[gone] = 1
+        return self._with(self._fitted().without(flags))
+
+    def _with(self, vocabulary: Vocabulary) -> Vectorizer:
+        other = copy(self)
+        other._vocabulary = vocabulary
+        return other
+
     def transform(self, texts: Iterable[str]) -> Csr:
-        """One row of feature weights per text; n-grams not seen in `fit` are ignored. Of the texts of an opened data
+        """One row of feature weights per text; n-grams that are not known are ignored. Of the texts of an opened data
         folder the rows lie in files too."""
         vocabulary, reading = self._fitted(), self._reading()
         texts = as_texts(texts)
@@ -125,6 +160,8 @@ class Vectorizer(Configured, Copyable):
 
         if lie_in_files(texts):
             return stack_in_files(self._groups(read, texts, "vectorising"), self.n_features)
+        if len(texts) <= FEW and sum(map(len, texts)) <= SHORT:
+            return stack([read(Block(0, len(texts), 0))] if texts else [], self.n_features)
         return stack(self._run(read, texts, "vectorising"), self.n_features)
 
     def transform_one(self, text: str) -> Csr:
@@ -151,7 +188,7 @@ class Vectorizer(Configured, Copyable):
             begins, ends, features = vocabulary.native.explain(blob, reading.settings, wanted)
             return (begins, ends, features) if origins is None else (*origins(begins, ends), features)
 
-        return Places(find, len(vocabulary.names), vocabulary.first_piece)
+        return Places(find, len(vocabulary.names), vocabulary.is_piece)
 
     @property
     def fitted(self) -> bool:
@@ -190,7 +227,10 @@ class Vectorizer(Configured, Copyable):
     def to_state(self) -> State:
         """The vocabulary's arrays, as they are."""
         vocabulary = self._fitted()
-        return State({"hash": HASH, "first_piece": vocabulary.first_piece}, vocabulary.to_arrays())
+        meta = {"hash": HASH, "first_piece": vocabulary.first_piece}
+        if vocabulary.fitted < len(vocabulary.names):
+            meta["fitted"] = vocabulary.fitted
+        return State(meta, vocabulary.to_arrays())
 
     @classmethod
     def from_state(cls, params: Mapping[str, Any], state: State) -> Self:
@@ -199,14 +239,16 @@ class Vectorizer(Configured, Copyable):
             raise StoreError(
                 f"the vectoriser's tables are of kind {state.meta.get('hash')!r}; this version reads {HASH}"
             )
-        first_piece = state.meta.get("first_piece")
+        first_piece, fitted = state.meta.get("first_piece"), state.meta.get("fitted")
         if not isinstance(first_piece, int) or isinstance(first_piece, bool) or first_piece < 0:
             raise StoreError(f"first_piece must be an integer ≥ 0; got {first_piece!r}")
+        if fitted is not None and (not isinstance(fitted, int) or isinstance(fitted, bool)):
+            raise StoreError(f"fitted must be a number of features; got {fitted!r:.40}")
         try:
             out = cls(**cls.params_from_json(params))
         except ParameterError as error:
             raise StoreError(f"the vectoriser's parameters are not valid: {error}") from None
-        out._vocabulary = Vocabulary.from_arrays(state.arrays, first_piece)
+        out._vocabulary = Vocabulary.from_arrays(state.arrays, first_piece, fitted)
         return out
 
     def _fitted(self) -> Vocabulary:
@@ -280,6 +322,23 @@ class Vectorizer(Configured, Copyable):
         least, most = _rows(self.min_df, len(texts)), _rows(self.max_df, len(texts))
         if least > most:
             raise ParameterError(f"min_df={self.min_df!r} is more than max_df={self.max_df!r} of {len(texts)} texts")
+        total, renumberings, counted = self._counted(reading, texts, keep_rows=keep_rows)
+        limit = 2**64 - 1 if self.max_features is None else int(self.max_features)
+        built = total.build(least, most, limit)
+        if not len(built["rows"]):
+            raise InputError(
+                f"no features are left of {len(texts)} texts: they have no words, or min_df={self.min_df!r} and "
+                f"max_df={self.max_df!r} drop all of them"
+            )
+        self._vocabulary = Vocabulary.from_built(built, len(texts))
+        features = [(built["gram_features"], built["piece_features"])]
+        features += [(features[0][0][grams], features[0][1][pieces]) for grams, pieces in renumberings]
+        return [_Counted(offsets, counts, *features[number]) for number, offsets, counts in counted]
+
+    def _counted(
+        self, reading: _Reading, texts: Sequence[str], *, keep_rows: bool
+    ) -> tuple[native.Counter, list[tuple[UInt32, UInt32]], list[tuple[int, Int64, UInt64]]]:
+        """A counter of all, how those of other threads were numbered, and each block's rows with its counter."""
         # As many counters as threads: each takes whichever block comes next, so that there are few to merge at the end.
         counters = [native.Counter(reading.settings) for _ in range(thread_count(self.threads))]
         idle: SimpleQueue[int] = SimpleQueue()
@@ -296,18 +355,7 @@ class Vectorizer(Configured, Copyable):
 
         counted = self._run(count, texts, "counting words")
         total, *others = counters
-        renumberings = [total.merge(other) for other in others]
-        limit = 2**64 - 1 if self.max_features is None else int(self.max_features)
-        built = total.build(least, most, limit)
-        if not len(built["rows"]):
-            raise InputError(
-                f"no features are left of {len(texts)} texts: they have no words, or min_df={self.min_df!r} and "
-                f"max_df={self.max_df!r} drop all of them"
-            )
-        self._vocabulary = Vocabulary.from_built(built, len(texts))
-        features = [(built["gram_features"], built["piece_features"])]
-        features += [(features[0][0][grams], features[0][1][pieces]) for grams, pieces in renumberings]
-        return [_Counted(offsets, counts, *features[number]) for number, offsets, counts in counted]
+        return total, [total.merge(other) for other in others], counted
 
 
 class _Reading(NamedTuple):

@@ -34,6 +34,7 @@ def learned(model: xt.LinearTree, old: int, n_old_labels: int | None = None, **s
 @pytest.mark.parametrize("index", [xt.BalancedTree(arity=4, max_leaf=8), xt.FlatTree(), xt.InterpolatedTree()])
 def test_all_trained_again_is_a_training_on_the_same_tree(monkeypatch, storage, index):
     model, data, fresh = learned(xt.LinearTree(index=index, storage=storage, threads=2), 400)
+    monkeypatch.setattr(update, "STALE_ABOVE", -1.0)
     monkeypatch.setattr(update, "STALE", -1.0)  # everything has changed more than that
     found = model.updated(data, fresh, NOTHING).trees[0]
     unit = data.at_unit_length()
@@ -55,6 +56,7 @@ def test_all_trained_again_is_a_training_on_the_same_tree(monkeypatch, storage, 
 def test_what_is_not_trained_keeps_its_bits(monkeypatch, storage):
     model, data, fresh = learned(xt.LinearTree(index=xt.BalancedTree(arity=4, max_leaf=8), storage=storage), 560)
     monkeypatch.setattr(update, "STALE", 1e9)
+    monkeypatch.setattr(update, "STALE_ABOVE", 1e9)
     told = np.array([7, 33])
     before, after = model.trees[0], model.updated(data, fresh, told).trees[0]
     assert before.tree == after.tree

@@ -135,6 +135,68 @@ def test_forgotten_rows_are_gone(tmp_path):
     assert not any(b"quagga" in content for content in files(tmp_path / "again").values())
 
 
+@pytest.mark.parametrize("name", ["xr-linear", "overlap", "neighbors", "best"])
+def test_new_words_are_learned(tmp_path, name):
+    """So many of them that feature ids need more bits, in a model that was loaded between two updates as in another."""
+    live = tagger(name)
+    known = live.vectorizer.n_features
+    strange = [f"zebra okapi quagga{i}" for i in range(2 * known)]
+    live.update(strange[:known], [["zoo"]] * known)
+    live.save(tmp_path / "once")
+    other = xt.load(tmp_path / "once")
+    assert other.vectorizer.n_features == live.vectorizer.n_features == 2 * known + 2
+    for one in (live, other):
+        one.update(strange[known:], [["another zoo"]] * known)
+        assert one.vectorizer.n_features == 3 * known + 2
+        assert one.history()[-1]["new words"] == known
+        assert one.tag(f"quagga{known + 3}", k=1)[0].label == "another zoo"
+        assert one.tag("w4x0 w4x1 w4x2", k=1)[0].label == "label 04"
+    live.save(tmp_path / "a"), other.save(tmp_path / "b")
+    assert_same_model(tmp_path / "a", tmp_path / "b")
+    live.at_version(2).save(tmp_path / "again")
+    assert_same_model(tmp_path / "a", tmp_path / "again")
+
+
+def assert_same_model(a, b):
+    """All but the journals, which tell when."""
+    one, other = files(a), files(b)
+    assert one.keys() == other.keys()
+    for name in one.keys() - {"journal.jsonl", "model.json"}:
+        assert one[name] == other[name], name
+
+
+@pytest.mark.parametrize("given", [{"min_df": 2}, {"ngrams": 2, "char_ngrams": "3-3"}, {"max_features": 40}], ids=str)
+def test_words_that_are_rare_at_first_are_learned_when_there_are_enough(tmp_path, given):
+    texts, labels = rows(range(8), 8)
+    live = xt.Tagger(xt.Vectorizer(**given), xt.preset("xr-linear"), keep_rows=True)
+    live.fit([*texts, "okapi w1x1 w1x2"], [*labels, ["label 01"]])
+    before = live.vectorizer.n_features
+    common = live.vectorizer.feature_names[0]
+    live.update([f"okapi {common} w2x2"], [["label 02"]])
+    assert ("okapi" in live.vectorizer.feature_names) == ("max_features" not in given)
+    assert (live.vectorizer.n_features == before) == ("max_features" in given)
+    live.update([f"okapi {common} zebra"], [["label 03"]])
+    live.save(tmp_path / "m")
+    live.at_version(2).save(tmp_path / "again")
+    assert_same_model(tmp_path / "m", tmp_path / "again")
+    loaded = xt.load(tmp_path / "m")
+    for one in (live, loaded):
+        one.update(*rows(range(8), 3, seed=5))
+    live.save(tmp_path / "a"), loaded.save(tmp_path / "b")
+    assert_same_model(tmp_path / "a", tmp_path / "b")
+
+
+def test_words_of_forgotten_rows_are_forgotten_unless_others_have_them():
+    live = tagger("xr-linear").update(["zebra okapi w3x1", "zebra w3x2"], [["label 03"]] * 2)
+    live.forget([live.n_rows - 2])
+    names = list(live.vectorizer.feature_names)
+    assert "zebra" in names
+    assert "okapi" not in names
+    assert live.tag("okapi").reason
+    live.update(["okapi w5x1"], [["label 05"]])
+    assert "okapi" in list(live.vectorizer.feature_names)
+
+
 def test_neighbours_learn_without_kept_rows():
     live = tagger("neighbors", keep_rows=False).update(*NEW)
     assert live.tag("w35x0 w35x1 w35x2", k=1)[0].label == "label 35"
@@ -153,7 +215,7 @@ def test_bad_updates_leave_the_tagger_as_it_was():
     before = vars(live).copy()
     for texts, labels, message in (
         ([], [], "at least one row"),
-        (["nothing known here"], [["label 01"]], "no word of these 1 texts"),
+        (["?! ..."], [["label 01"]], "these 1 texts have no word"),
         (["w1x1"], [["label 01"], ["b"]], "1 texts and 2 lists"),
         (["w1x1"], ["label 01"], "did you mean"),
         ("w1x1", [["label 01"]], "put it in a list"),

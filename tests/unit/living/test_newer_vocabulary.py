@@ -123,15 +123,45 @@ def test_what_makes_no_sense_is_refused_and_changes_nothing():
     ):
         with pytest.raises(xt.InputError, match=message):
             live.change_vocabulary(newer)
-    with pytest.raises(
-        xt.InputError, match=r"change_vocabulary\(xt\.Vocabulary\.read\(…\)\) or `xtrellis update MODEL"
-    ):
-        live.rename({"v:1": "brie"})
     plain = xt.Tagger(xt.Vectorizer(), xt.preset("xr-linear")).fit(TEXTS, NAMED)
     with pytest.raises(xt.InputError, match="no vocabulary to replace"):
         plain.change_vocabulary(vocabulary())
     assert live.version == 0
     assert live.retired == []
+
+
+def test_a_name_given_here_outlives_the_vocabulary(tmp_path):
+    live = tagger()
+    live.save(tmp_path / "m")
+    live.rename({"cheese": "brie", "v:2": "broth"}).write_changes(tmp_path / "m", since=0)
+    for one in (live, xt.load(tmp_path / "m")):
+        assert one.renamed == {"v:1": "brie", "v:2": "broth"}
+        assert (one.tag("old cheese", k=1)[0].label, one.tag("old cheese", k=1)[0].id) == ("brie", "v:1")
+        assert one.find_label("brie") == one.find_label("cheese") == one.find_label("v:1")
+        one.update(["fresh brie"] * 3, [["brie"]] * 3)
+        assert one.label_counts[one.find_label("v:1")] == 18
+        replaced = {"state": "retired", "replaced_by": "v:9"}
+        newer = vocabulary(v1={"names": {"en": "hard cheese"}}, v2=replaced, v9={"names": {"en": "stew"}})
+        one.change_vocabulary(newer)
+        assert one.tag("old cheese", k=1)[0].label == "brie"
+        assert one.find_label("hard cheese") == one.find_label("brie")
+        assert one.renamed == {"v:1": "brie", "v:9": "broth"}  # what became of it keeps the name
+        one.rename({"brie": "hard cheese"})
+        assert one.renamed == {"v:9": "broth"}
+        assert one.tag("old cheese", k=1)[0].label == "hard cheese"
+        assert one.refresh().tag("warm soup", k=1)[0].label == "broth"
+    live.save(tmp_path / "a"), live.at_version(live.version).save(tmp_path / "b")
+    assert files(tmp_path / "a") == files(tmp_path / "b")
+    assert live.at_version(1).tag("old cheese", k=1)[0].label == "brie"
+    for names, message in (
+        ({"v:1": "bread"}, r"calls another label 'bread' \(v:0\)"),
+        ({"v:1": "broth"}, "there is a label 'broth' already"),
+        ({"v:1": " "}, "without space around it"),
+        ({"chese": "brie"}, "no label 'chese'"),
+        ({}, "at least one label"),
+    ):
+        with pytest.raises(xt.InputError, match=message):
+            live.rename(names)
 
 
 def test_a_label_is_split_into_labels_of_the_vocabulary():

@@ -60,7 +60,8 @@ def what_happened(entry: Mapping[str, Any]) -> str:
     if what in ("retire", "restore"):
         return f"{what}d {_some(entry['labels'])}"
     if what == "rename":
-        return "renamed " + _some([f"{old} to {new}" for old, new in entry["names"].items()])
+        names = entry["names"] if "names" in entry else entry["shown"]
+        return "renamed " + _some([f"{old} to {new or 'its name in the vocabulary'}" for old, new in names.items()])
     if what == "merge":
         return f"merged {_some(entry['labels'])} into {entry['into']}"
     if what == "split":

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..._native import linear as native
-from ..._native import search as native_search
 from ...arrays import Array, Int32, Int64
 from ...core import each, key, progress
 from ...data import TrainingData
 from ...index import LabelTree
 from ...labels import Narrow
 from ...store import IN_MEMORY, Scratch
-from ..blocks import MAX_BLOCK, STORAGES, block_offsets
+from ..blocks import MAX_BLOCK, block_offsets, pack_block
 from ..packed import PackedTree, ranks_by_frequency
 from ..routes import Routes
 from ..segments import Segment, check_weights
@@ -141,10 +140,7 @@ class Relearner:
             gone[places] = 1
             block = native.revise(*packed.block(before), *block, gone)
             scale = float(packed.arrays["scales"][before]) if packed.storage == "int8" else 0.0
-        buckets, content, scale = native_search.pack(
-            *block, storage=STORAGES[packed.storage], bits=packed.bits, scale=scale
-        )
-        return [buckets, content, np.array([scale], np.float32), biases]
+        return [*pack_block(block, packed.storage, packed.bits, scale), biases]
 
 
 @dataclass(frozen=True, eq=False)

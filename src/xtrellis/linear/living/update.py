@@ -2,9 +2,9 @@
 
 A new label sits in the clusters that most of its rows reach (`growth`). A classifier is trained again, on all rows that
 reach its node, when the rows that have its child, or those of its node, have become a quarter more or fewer since it
-was trained (`STALE`); where labels are new, or were told to be learned, always. All others keep their weights to the
-bit. So a classifier is trained as often as its rows have grown by a quarter, not as often as somebody brings a few:
-over many small updates the work is that of a few trainings.
+was trained (`STALE`; above the labels a tenth, `STALE_ABOVE`); where labels are new, or were told to be learned,
+always. All others keep their weights to the bit. So a classifier is trained as often as its rows have grown by a
+quarter, not as often as somebody brings a few: over many small updates the work is that of a few trainings.
 
 Classifiers are trained from nothing. To move them instead from the weights that they have to those nearby that fit the
 new rows (min ½‖w − w₀‖² + C·loss on these, the bias held) was tried, and lost: see docs/living.md.
@@ -36,7 +36,8 @@ from .relearn import Relearner, Task
 if TYPE_CHECKING:
     from ..model import LinearTree
 
-STALE = 0.25  # by what share a classifier's rows may change before it is trained again
+STALE = 0.25  # by what share the rows of a label's classifier may change before it is trained again
+STALE_ABOVE = 0.1  # and those of a classifier above the labels: few, and all that is below them goes by what they say
 
 Seen = Array  # int32 2 × slots: rows that had the child, and rows of its node, when its classifier was trained
 
@@ -66,7 +67,8 @@ def update_trees(
         if checkpoint is not None:
             told = {"model": content_hash(model), "fresh": _hashed(fresh), "again": _hashed(again)}
             saved = stack.enter_context(Checkpoint(checkpoint, {**model.made_from(data), **told}))
-        for i, packed in enumerate(model.trees):
+        for i, before in enumerate(model.trees):
+            packed = before.widened(data.n_features, model.threads)
             seed = key(model.seed, "tree", i) if i else model.seed
             scratch = IN_MEMORY if saved is None else saved.scratch(f"tree{i}.", mapped=False)
             learner = Relearner(model, packed, data, narrow, seed, scratch)
@@ -140,7 +142,7 @@ class _Work:
 def _stale(tree: LabelTree, then: Seen, now: Seen, first: int, again: Int64) -> Array:
     """True for slots (from the number `first` on) whose classifiers are to be trained."""
     children = tree.children[first : first + now.shape[1]]
-    moved = np.abs(now.astype(np.int64) - then) > STALE * then
+    moved = np.abs(now.astype(np.int64) - then) > np.where(children < 0, STALE, STALE_ABOVE) * then
     always = (then[1] == 0) & (now[1] > 0)
     if len(again):
         always |= np.isin(~children, again) & (children < 0)

@@ -24,7 +24,7 @@ from ...store import append_to_journal, journal_line
 from .drifting import Drift, drift_of
 from .learning import arrived, forgotten, refreshed, require_able, updated, with_rows
 from .life import Life, names_of
-from .renewing import VocabularyChange, planned, renewed
+from .renewing import VocabularyChange, planned, renewed, shown_names
 from .replaying import loaded, replayed
 from .splitting import rows_of, split
 
@@ -74,9 +74,9 @@ class Living:
         """Learn new rows, with labels old and new: texts and their labels, or a Dataset.
 
         Neighbours learn at once; of a tree, classifiers whose rows have changed by a quarter are trained again, the
-        others keep their bits. New labels sit in the clusters that their rows reach. Words that the vectoriser does
-        not know stay unknown until `refresh`. A tagger that was not trained yet is trained, and keeps its rows. An
-        update that fails leaves the tagger as it was. `checkpoint` is a folder that finished work is written to: an
+        others keep their bits. New labels sit in the clusters that their rows reach. New words become further columns
+        of the vectoriser; known ones weigh as before. A tagger that was not trained yet is trained, and keeps its rows.
+        An update that fails leaves the tagger as it was. `checkpoint` is a folder that finished work is written to: an
         update of the same tagger with the same rows goes on from there, and ends with the same bytes.
         """
         with self._changing:
@@ -138,15 +138,16 @@ class Living:
         return self._relabel({"what": "restore", "labels": self._known(labels)})
 
     def rename(self, names: Mapping[str, str]) -> Self:
-        """Call labels otherwise: {old: new}. A NameMatcher looks for the new name from the next update on."""
+        """Call labels otherwise: {old: new}. A NameMatcher looks for the new name from the next update on.
+
+        With a vocabulary, ids stay and the new name is shown and understood in this tagger, also after a newer
+        vocabulary came, until it is renamed to what the vocabulary calls it; a NameMatcher goes by the vocabulary.
+        """
         given: object = names
-        if self.tagger.vocabulary is not None:
-            raise InputError(
-                "the labels' names are those of the tagger's vocabulary, and their ids stay: change the names there, "
-                "then tagger.change_vocabulary(xt.Vocabulary.read(…)) or `xtrellis update MODEL --vocabulary FILE`"
-            )
         if not isinstance(given, Mapping) or not names:
             raise InputError(f"names must be {{old: new}} for at least one label; got {shown(names)}")
+        if self.tagger.vocabulary is not None and self.tagger.fitted:
+            return self._relabel({"what": "rename", "shown": shown_names(self.tagger, names)})
         return self._relabel({"what": "rename", "names": dict(names)})
 
     def merge(self, labels: str | Iterable[str], *, into: str) -> Self:
@@ -207,6 +208,11 @@ class Living:
         """Labels that are answered as others, by name; by id, where there is a vocabulary."""
         names = self.tagger.label_ids
         return {names[a]: names[b] for a, b in self._life.merged.items()}
+
+    @property
+    def renamed(self) -> Mapping[str, str]:
+        """What labels of the vocabulary are called here, by their ids, where it is not what they are called there."""
+        return self._life.renamed
 
     # ── versions ────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -15,6 +15,7 @@ from ...core import InputError, progress, shown
 from ...data import Dataset, TrainingData, labels_from_pairs
 from ...metrics import evaluate
 from ...model import Forgets, Model, Updates, needs_all_rows, why_no_update
+from ...text import Vectorizer
 from ...vocabulary import KnownLabels
 from ..given import label_matrix
 from .life import NONE, Life
@@ -36,7 +37,8 @@ class Arrived:
     """Rows to learn, checked; `labels` has a column for each label of the tagger and then for each new one."""
 
     texts: Sequence[str] | None
-    X: Csr  # by the tagger's vectoriser
+    X: Csr  # by the vectoriser
+    vectorizer: Vectorizer | None  # that knows the words of these texts too
     labels: Csr
     new: tuple[str, ...]
     given: Dataset
@@ -88,37 +90,46 @@ def arrived(tagger: Tagger, data: Any, labels: Any) -> Arrived:
         tagger.require_features(data.feature_names)
         X = as_features(data.X, n_features=_n_features(tagger))
     else:
-        X = vectorizer.transform(data.texts or [])
+        vectorizer, X = words_learned(tagger, data.texts or [])
     given = data.label_names or StringTable.of(map(str, range(data.n_labels)))
-    met = np.unique(data.Y.indices)
+    met = np.flatnonzero(np.bincount(data.Y.indices, minlength=data.n_labels))
     ids = np.full(data.n_labels, -1, np.int64)
     new: list[str] = []
+    called_here: Sequence[str] = list(given) if 4 * len(met) > len(given) else given  # all at once is quicker
     for column in met.tolist():
-        found = known.find(given[column])
+        found = known.find(called_here[column])
         if found is None:
             found = len(known) + len(new)
-            new.append(given[column])
+            new.append(called_here[column])
         ids[column] = found
     rows = np.repeat(np.arange(data.n_rows), np.diff(data.Y.indptr))
     Y = labels_from_pairs(rows, ids[data.Y.indices], (data.n_rows, len(known) + len(new)))
     silent = int((np.diff(X.indptr) == 0).sum())
     if silent == data.n_rows and not tagger.model.reads_texts:
         raise InputError(
-            f"no word of these {data.n_rows} texts is one that the model knows, so there is nothing to learn from; "
-            "refresh() learns words anew"
+            f"these {data.n_rows} texts have no word that the model knows or could learn"
             if vectorizer is not None
             else f"none of these {data.n_rows} rows has a feature"
         )
     if silent:
         progress.note(f"{silent} of {data.n_rows} rows have no word that the model knows: trees learn little from them")
-    return Arrived(data.texts, X, Y, tuple(new), data)
+    return Arrived(data.texts, X, vectorizer, Y, tuple(new), data)
+
+
+def words_learned(tagger: Tagger, texts: Sequence[str]) -> tuple[Vectorizer, Csr]:
+    """The vectoriser with columns for the words of some more texts, and these as rows."""
+    before, rows = tagger.require_vectorizer(), tagger.life.rows
+    kept = rows.texts if rows is not None and before.drops_features else None
+    others: list[str] = [] if rows is None or kept is None else [kept[i] for i in rows.living.tolist()]
+    vectorizer = before.grown(texts, tagger.n_rows + len(texts), others)
+    return vectorizer, vectorizer.transform(texts)
 
 
 def _by_ids(tagger: Tagger, data: Dataset) -> Dataset:
     """With a vocabulary, labels by their ids; what it does not have is left out and told of, as in training."""
     if tagger.vocabulary is None or data.label_names is None:
         return data
-    resolved = tagger.vocabulary.resolve(data, language=tagger.language)
+    resolved = tagger.resolved(data)
     if resolved.unknown:
         progress.note(f"labels of the rows: {resolved}")
     return resolved.dataset
@@ -146,9 +157,10 @@ def with_rows(tagger: Tagger, life: Life, new: Arrived) -> tuple[Life, TrainingD
     ids = np.concatenate([lost, added])
     key_of[ids] = len(rows.keys) + np.arange(len(ids))
     rows.features(tagger.vectorizer)  # made once, and handed on from update to update
+    rows = rows.seen_by(new.vectorizer)
     rows = rows.and_these(new.texts, new.X, new.labels, key_of, fresh, life.version + 1)
     life = replace(life, rows=rows, number=np.concatenate([life.number, ids]).astype(np.int64))
-    return life, *training_data(tagger, life, names, life.version + 1)
+    return life, *training_data(tagger, life, names, life.version + 1, new.vectorizer)
 
 
 def called(tagger: Tagger, ids: StringTable) -> dict[str, Any]:
@@ -161,11 +173,13 @@ def called(tagger: Tagger, ids: StringTable) -> dict[str, Any]:
     return {"label_names": known.preferred_names, "known": known}
 
 
-def training_data(tagger: Tagger, life: Life, names: StringTable, version: int) -> tuple[TrainingData, Int64]:
+def training_data(
+    tagger: Tagger, life: Life, names: StringTable, version: int, vectorizer: Vectorizer | None = None
+) -> tuple[TrainingData, Int64]:
     """All kept rows as a model learns from them, and which of them came with a version."""
     rows = cast(KeptRows, life.rows)
     living = rows.living
-    X, Y = rows.features(tagger.vectorizer), life.matrix(len(names))
+    X, Y = rows.features(vectorizer or tagger.vectorizer), life.matrix(len(names))
     texts = None
     if rows.texts is not None and tagger.model.reads_texts:
         texts = [rows.texts[i] for i in living.tolist()]
@@ -195,11 +209,13 @@ def updated(tagger: Tagger, new: Arrived, checkpoint: Path | None = None) -> tup
         before = np.pad(cast(Int64, tagger.label_counts), (0, len(new.new)))
         counts = before + np.bincount(new.labels.indices, minlength=len(before))
     values = {
-        "model": model, "label_counts": counts.astype(np.int64),
+        "model": model, "label_counts": counts.astype(np.int64), "vectorizer": new.vectorizer,
         "_label_names": tagger.label_ids.and_these(new.new),
         "n_rows": tagger.n_rows + len(fresh) if life.rows is None else data.n_rows, "_life": replace(life, again=NONE),
     }  # fmt: skip
     entry: dict[str, Any] = {"rows": len(fresh), "new labels": len(new.new), "input": new.fingerprint}
+    if new.vectorizer is not None:
+        entry["new words"] = new.vectorizer.n_features - tagger.require_vectorizer().n_features
     if measured is not None:
         entry["precision before"] = measured
     return values, entry
@@ -232,18 +248,35 @@ def forgotten(tagger: Tagger, rows: Any) -> tuple[dict[str, Any], dict[str, Any]
     if len(numbers) == len(kept.living):
         raise InputError(f"rows: all {len(numbers)} rows would be forgotten; at least one must stay")
     touched = np.unique(take_rows(life.matrix(len(tagger.label_ids)), numbers).indices)
-    life = replace(life, rows=kept.without(numbers), again=np.union1d(life.again, touched))
+    vectorizer, left = _words_forgotten(tagger.vectorizer, kept, numbers)
+    life = replace(life, rows=left, again=np.union1d(life.again, touched))
     counts = np.bincount(life.matrix(len(tagger.label_ids)).indices, minlength=len(tagger.label_ids))
     model: Model = tagger.model
     if isinstance(model, Forgets):
         model = model.without(numbers)
     values = {
         "model": model,
+        "vectorizer": vectorizer,
         "_life": life,
         "label_counts": counts.astype(np.int64),
         "n_rows": len(kept.living) - len(numbers),
     }
     return values, {"rows": numbers.tolist()}
+
+
+def _words_forgotten(
+    vectorizer: Vectorizer | None, kept: KeptRows, numbers: Int64
+) -> tuple[Vectorizer | None, KeptRows]:
+    """Without some rows, and without the words that no other row has: they would tell what was in the text."""
+    if vectorizer is None or kept.texts is None:
+        return vectorizer, kept.without(numbers)
+    left = kept.without(numbers)
+    known, X = take_rows(kept.features(vectorizer), numbers).indices, left.features(vectorizer)
+    lost = np.setdiff1d(known, X.indices)
+    if not len(lost):
+        return vectorizer, left
+    vectorizer = vectorizer.without_features(lost)
+    return vectorizer, left.seen_by(vectorizer)
 
 
 def refreshed(tagger: Tagger, checkpoint: Any) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -111,6 +111,10 @@ class Life:
     def applied(self, entry: Mapping[str, Any], names: StringTable) -> tuple[Life, StringTable]:
         """After a change that needs no training; refused, with nothing changed, if it makes no sense."""
         what = entry.get("what")
+        if what == "rename" and "shown" in entry:  # by ids, which stay
+            for id in entry["shown"]:
+                self.label(id, names)
+            return self, names
         if what == "rename":
             return self, _renamed(entry["names"], names, self)
         ids = [self.label(name, names) for name in entry["labels"]]
@@ -146,6 +150,17 @@ class Life:
             merged = {a: into if b == i else b for a, b in merged.items()} | {i: into}
         retired = np.setdiff1d(self.retired, np.array(ids, np.int64))
         return replace(self, merged=merged, retired=retired)
+
+    @cached_property
+    def renamed(self) -> Mapping[str, str]:
+        """Names that labels of a vocabulary were given here, by their ids: the journal tells."""
+        out: dict[str, str | None] = {}  # None: as the vocabulary has it
+        for entry in self.entries:
+            if entry["what"] == "rename":
+                out |= entry.get("shown", {})
+            elif entry["what"] == "vocabulary" and entry.get("became"):
+                out = {entry["became"].get(id, id): name for id, name in out.items()}
+        return {id: name for id, name in out.items() if name is not None}
 
     # ── rows ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -204,14 +219,19 @@ class Life:
         )
 
 
+def require_name(name: Any) -> None:
+    """Refuse what cannot be the name of a label."""
+    if not isinstance(name, str) or not name.strip() or name != name.strip():
+        raise InputError(f"a label's name must be a string without space around it; got {shown(name)}")
+
+
 def _renamed(pairs: Any, names: StringTable, life: Life) -> StringTable:
     """Names with some replaced; no two labels may be called alike."""
     new = list(names)
     for old, name in pairs.items():
         new[life.label(old, names, "names")] = name
     for name in pairs.values():
-        if not isinstance(name, str) or not name.strip() or name != name.strip():
-            raise InputError(f"a label's name must be a string without space around it; got {shown(name)}")
+        require_name(name)
         if new.count(name) > 1:
             raise InputError(f"there is a label {shown(name)} already; tagger.merge(…, into={shown(name)}) joins them")
     return StringTable.of(new)

@@ -15,7 +15,7 @@ from ...model import Updates, why_no_update
 from ...vocabulary import Vocabulary
 from ..labels import goes_by_names
 from .learning import training_data
-from .life import NONE, Life
+from .life import NONE, Life, require_name
 
 if TYPE_CHECKING:
     from ..tagger import Tagger
@@ -176,3 +176,24 @@ def _renamed(tagger: Tagger, values: Mapping[str, Any], plan: VocabularyChange) 
     return {
         "model": model, "label_counts": data.label_counts.astype(np.int64), "_label_names": names, "_life": life,
     }  # fmt: skip
+
+
+def shown_names(tagger: Tagger, names: Mapping[str, str]) -> dict[str, str | None]:
+    """What labels of a vocabulary are to be called here, by their ids; None: as the vocabulary has it again."""
+    vocabulary = cast(Vocabulary, tagger.vocabulary)
+    out: dict[str, str | None] = {}
+    for old, new in names.items():
+        require_name(new)
+        id = tagger.label_ids[tagger.find_label(old)]
+        mine, other = vocabulary.number(id), vocabulary.find(new, language=tagger.language)
+        if other is not None and other != mine:
+            raise InputError(
+                f"the vocabulary calls another label {shown(new)} ({vocabulary.ids[other]}); "
+                f"tagger.merge(…, into={shown(new)}) joins them"
+            )
+        out[id] = None if mine is not None and vocabulary.name_of(mine, tagger.language) == new else new
+    there = [name for id, name in tagger.life.renamed.items() if id not in out] + [n for n in out.values() if n]
+    twice = next((name for name in there if there.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"there is a label {shown(twice)} already; tagger.merge(…, into={shown(twice)}) joins them")
+    return out

@@ -16,7 +16,7 @@ from ...arrays import StringTable, as_features, assemble, take_rows
 from ...core import InputError, StoreError, integer, progress
 from ...data import Dataset
 from ...vocabulary import Vocabulary
-from .learning import NO_ROWS, Arrived, refreshed, updated
+from .learning import NO_ROWS, Arrived, refreshed, updated, words_learned
 from .life import OPS, Life
 from .renewing import renewed
 from .rows import NO_PAIRS, KeptRows
@@ -97,10 +97,10 @@ def _arrived(made: Tagger, rows: KeptRows, version: int) -> Arrived | None:
     whole = replace(some, labels=np.where(labels < n_keys, labels, 0).astype(np.int32)).matrix(number, len(table))
     Y = take_rows(whole, at)
     texts = None if rows.texts is None else [rows.texts[i] for i in at.tolist()]
-    X = take_rows(rows.X, at) if rows.X is not None else made.require_vectorizer().transform(texts or [])
+    vectorizer, X = words_learned(made, texts or []) if rows.X is None else (None, take_rows(rows.X, at))
     given = Dataset(None if texts is not None else as_features(X), assemble(Y.data, Y.indices, Y.indptr, Y.shape),
                     texts=texts, label_names=table)  # fmt: skip
-    return Arrived(texts, X, Y, tuple(new), given)
+    return Arrived(texts, X, vectorizer, Y, tuple(new), given)
 
 
 def loaded(life: Life, names: StringTable, entries: Any, lines: Any) -> tuple[Life, StringTable]:

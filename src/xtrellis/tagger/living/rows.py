@@ -75,7 +75,7 @@ class KeptRows(Storable):
             self.gained, self.lost,
         )  # fmt: skip
         if self.texts is not None and X is not None and (known := vars(self).get("_features")) is not None:
-            vars(made)["_features"] = (known[0], _stacked(known[1], X))
+            vars(made)["_features"] = (known[0], _stacked(known[1], X))  # X is by the same vectoriser
         return made
 
     def relabelled(self, gained: Int64, lost: Int64, new: Sequence[str], version: int) -> KeptRows:
@@ -104,13 +104,28 @@ class KeptRows(Storable):
             at, text = _emptied(texts.offsets, texts.text, stay)
             texts = StringTable(text, at)
         if X is not None:
-            at, ids = _emptied(X.indptr, X.indices, stay)
-            X = assemble(_emptied(X.indptr, X.data, stay)[1], ids, at, X.shape)
+            X = _rows_emptied(X, stay)
         gained, lost = (pairs[alive[pairs[:, 0]] > 0] for pairs in (self.gained, self.lost))
-        return replace(
+        made = replace(
             self, texts=texts, X=X, offsets=offsets, labels=labels.astype(np.int32), alive=alive, gained=gained,
             lost=lost,
         )  # fmt: skip
+        if (known := vars(self).get("_features")) is not None:
+            vars(made)["_features"] = (known[0], _rows_emptied(known[1], stay))
+        return made
+
+    def seen_by(self, vectorizer: Vectorizer | None) -> KeptRows:
+        """The same rows; if their features are known, those that another vectoriser makes of them: one that has
+        become of it by more words, or by fewer, which none of these rows has."""
+        known = vars(self).get("_features")
+        if known is None or vectorizer is None or known[0] is vectorizer:
+            return self
+        made = replace(self)
+        before: Csr = known[1]
+        if not vectorizer.drops_features or before.shape[1] == vectorizer.n_features:
+            wider = assemble(before.data, before.indices, before.indptr, (len(self), vectorizer.n_features))
+            vars(made)["_features"] = (vectorizer, wider)
+        return made
 
     def up_to(self, version: int) -> KeptRows:
         """The rows that were there at a version, forgotten ones still empty."""
@@ -261,6 +276,11 @@ def _stacked(a: Csr, b: Csr) -> Csr:
         np.concatenate([a.data, b.data]), np.concatenate([a.indices, b.indices]),
         np.concatenate([a.indptr, a.indptr[-1] + b.indptr[1:]]), (int(a.shape[0]) + int(b.shape[0]), int(a.shape[1])),
     )  # fmt: skip
+
+
+def _rows_emptied(X: Csr, stay: Int64) -> Csr:
+    at, ids = _emptied(X.indptr, X.indices, stay)
+    return assemble(_emptied(X.indptr, X.data, stay)[1], ids, at, X.shape)
 
 
 def _emptied(offsets: Int64, content: Array, stay: Int64) -> tuple[Int64, Array]:
