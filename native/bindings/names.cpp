@@ -100,6 +100,14 @@ public:
                               to_numpy(std::move(found.features)));
     }
 
+    void count(nb::bytes blob, In<Offset> offsets, const text::Settings& settings, In<Offset> own_offsets,
+               In<Id> own_labels, Out2<Id> matches, Out2<Id> hits, Out<Offset> per_row) {
+        nb::gil_scoped_release release;
+        const Borrowed scratch(*this);
+        count_names(view_, {data_of(blob), offsets.data(), rows_of(offsets), &settings}, left(own_offsets, own_labels),
+                    *scratch.it, matches.data(), hits.data(), per_row.data());
+    }
+
     void best(nb::bytes blob, In<Offset> offsets, const text::Settings& settings, const MappedScorer& scorer,
               In<Offset> left_offsets, In<Id> left_labels, In<std::uint8_t> allowed, Out2<Id> labels,
               Out2<float> scores) {
@@ -188,6 +196,35 @@ nb::tuple words_of(nb::bytes blob, In<Offset> offsets, const text::Settings& set
     }
     return nb::make_tuple(to_numpy(std::move(rows)), to_numpy(std::move(ids)), to_numpy(std::move(found.text)),
                           to_numpy(std::move(found.offsets)));
+}
+
+// The words of some texts, and in how many of the texts each is.
+nb::tuple word_counts(nb::bytes blob, In<Offset> offsets, const text::Settings& settings) {
+    std::vector<Offset> counts, last;  // the row after the one that a word was seen in last
+    text::Joined found;
+    {
+        nb::gil_scoped_release release;
+        const auto lock = text::reading(settings.forms.get());
+        text::Strings known;
+        text::Words scanned;
+        for (Offset row = 0; row < rows_of(offsets); ++row) {
+            text::scan_words(data_of(blob) + offsets.data()[row], data_of(blob) + offsets.data()[row + 1], settings,
+                             scanned, [](std::uint64_t) {});
+            for (const auto& word : scanned.words) {
+                const auto before = known.size();
+                const std::size_t id = known.find_or_add(word.hash, scanned.at(word), word.length).id;
+                if (id == before) {
+                    found.add(scanned.at(word), word.length);
+                    counts.push_back(0);
+                    last.push_back(0);
+                }
+                counts[id] += last[id] != row + 1;
+                last[id] = row + 1;
+            }
+        }
+    }
+    return nb::make_tuple(to_numpy(std::move(found.text)), to_numpy(std::move(found.offsets)),
+                          to_numpy(std::move(counts)));
 }
 
 // A hash table over words (text/vocabulary.hpp).
@@ -290,6 +327,8 @@ NB_MODULE(names, m) {
              "post_shares"_a.noconvert(), "post_others"_a.noconvert(), "post_other_shares"_a.noconvert(), "partial"_a,
              "likeness"_a)
         .def("candidates", &MappedIndex::candidates, "blob"_a, "offsets"_a.noconvert(), "settings"_a)
+        .def("count", &MappedIndex::count, "blob"_a, "offsets"_a.noconvert(), "settings"_a, "own_offsets"_a.noconvert(),
+             "own_labels"_a.noconvert(), "matches"_a.noconvert(), "hits"_a.noconvert(), "per_row"_a.noconvert())
         .def("best", &MappedIndex::best, "blob"_a, "offsets"_a.noconvert(), "settings"_a, "scorer"_a,
              "left_offsets"_a.noconvert(), "left_labels"_a.noconvert(), "allowed"_a.noconvert(), "labels"_a.noconvert(),
              "scores"_a.noconvert())
@@ -299,6 +338,7 @@ NB_MODULE(names, m) {
         .def("places", &MappedIndex::places, "blob"_a, "settings"_a, "form"_a);
 
     m.def("words", &words_of, "blob"_a, "offsets"_a.noconvert(), "settings"_a);
+    m.def("word_counts", &word_counts, "blob"_a, "offsets"_a.noconvert(), "settings"_a);
     m.def("word_table", &word_table, "text"_a.noconvert(), "offsets"_a.noconvert());
     m.def("near", &near_of, "text"_a.noconvert(), "offsets"_a.noconvert(), "table"_a.noconvert(), "likeness"_a);
     m.def("slopes", &slopes, nb::call_guard<nb::gil_scoped_release>(), "at"_a.noconvert(), "values"_a.noconvert(),

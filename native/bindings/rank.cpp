@@ -4,6 +4,7 @@
 #include "rank/blend.hpp"
 #include "rank/boost.hpp"
 #include "rank/calibrate.hpp"
+#include "rank/curves.hpp"
 #include "rank/margins.hpp"
 
 namespace xtrellis::rank {
@@ -56,6 +57,13 @@ void blend_of(In2<Id> labels, In2<float> scores, In<Offset> begins, In2<Id> feat
           static_cast<InstructionSet>(variant));
 }
 
+void probabilities_of(In2<Id> labels, In2<double> scores, In<Offset> frequency, In<Offset> bands, In<Offset> begins,
+                      In<double> x, In<double> y, Out2<float> out) {
+    probabilities({begins.data(), x.data(), y.data()}, bands.data(), static_cast<Offset>(bands.size()),
+                  frequency.data(), static_cast<Offset>(frequency.size()), labels.data(), scores.data(),
+                  static_cast<Offset>(labels.size()), out.data());
+}
+
 }  // namespace
 
 NB_MODULE(rank, m) {
@@ -80,6 +88,9 @@ NB_MODULE(rank, m) {
           nb::arg("unknown"), nb::arg("tie"), nb::arg("allowed").noconvert(), nb::arg("first"), nb::arg("last"),
           nb::arg("out_labels").noconvert(), nb::arg("out_scores").noconvert(),
           nb::arg("variant") = static_cast<int>(InstructionSet::avx512));
+    m.def("probabilities", &probabilities_of, release(), nb::arg("labels").noconvert(), nb::arg("scores").noconvert(),
+          nb::arg("frequency").noconvert(), nb::arg("bands").noconvert(), nb::arg("begins").noconvert(),
+          nb::arg("x").noconvert(), nb::arg("y").noconvert(), nb::arg("out").noconvert());
     m.def("variants", [] { return static_cast<int>(best_instruction_set()) + 1; });
     m.def("best", &best_of, release(), nb::arg("labels").noconvert(), nb::arg("scores").noconvert(), nb::arg("first"),
           nb::arg("last"), nb::arg("out_labels").noconvert(), nb::arg("out_scores").noconvert());

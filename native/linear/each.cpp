@@ -8,14 +8,27 @@
 
 namespace xtrellis::linear {
 
+namespace {
+
+float squared_length(const Csr& X, Id row, std::vector<float>& known) {
+    float& length = known[static_cast<std::size_t>(row)];
+    if (length < 0) {
+        length = 0;
+        for (const float value : X[row].values) length += value * value;
+    }
+    return length;
+}
+
+}  // namespace
+
 Classifiers train_each(const Csr& X, const OwnRows& own, Offset first, Offset last, float bias,
                        const Settings& settings, Pruning pruning, std::uint64_t key) {
-    constexpr int width = 4;  // the narrowest group: one lane is used
-    thread_local ColumnMap scratch;
     Classifiers out;
     out.offsets.push_back(0);
     std::vector<std::uint32_t> masks, order;
-    std::vector<float> weights, alphas, sizes;
+    std::vector<float> weights(static_cast<std::size_t>(X.columns)), alphas, norms, own_parts;  // weights: 0 in between
+    std::vector<float> lengths(static_cast<std::size_t>(X.rows), -1.0f);  // squared, of rows that were met before
+    std::vector<Offset> begins, ends;
     std::vector<Visited> visited;
     std::vector<std::pair<Id, float>> kept;
     for (Offset label = first; label < last; ++label) {
@@ -27,20 +40,38 @@ Classifiers train_each(const Csr& X, const OwnRows& own, Offset first, Offset la
             out.biases.push_back(-1.0f);
             continue;
         }
-        const Problem problem = build_problem(X, {own.rows + begin, end - begin}, bias, scratch);
-        weights.assign(static_cast<std::size_t>(problem.width()) * width, 0.0f);
-        alphas.assign(masks.size() * width, 0.0f);
+        begins.clear();
+        ends.clear();
+        norms.clear();
+        for (std::size_t i = begin; i < end; ++i) {
+            const Id row = own.rows[i];
+            begins.push_back(X.offsets[row]);
+            ends.push_back(X.offsets[row + 1]);
+            norms.push_back(bias * bias + squared_length(X, row, lengths));
+        }
+        own_parts.assign(masks.size(), 0.0f);
+        alphas.assign(masks.size(), 0.0f);
         order.resize(masks.size());
         visited.resize(masks.size());
-        float biases[width] = {};
-        solve_group_here(width, rows_of(problem), masks.data(), 1, settings,
-                         mix(key ^ static_cast<std::uint64_t>(label)),
-                         {weights.data(), alphas.data(), biases, order.data(), visited.data()});
+        const Rows rows{static_cast<std::uint32_t>(masks.size()),
+                        begins.data(),
+                        ends.data(),
+                        ends.data(),
+                        X.ids,
+                        X.values,
+                        norms.data(),
+                        own_parts.data(),
+                        bias};
+        float bias_weight = 0;
+        solve_group_here(1, rows, masks.data(), 1, settings, mix(key ^ static_cast<std::uint64_t>(label)),
+                         {weights.data(), alphas.data(), &bias_weight, order.data(), visited.data()});
         kept.clear();
-        for (Id f = 0; f < problem.width(); ++f) {
-            const float w = weights[static_cast<std::size_t>(f) * width];
-            if (w != 0 && std::fabs(w) >= pruning.threshold)
-                kept.push_back({problem.x.columns[static_cast<std::size_t>(f)], w});
+        for (std::size_t i = begin; i < end; ++i) {
+            for (const Id f : X[own.rows[i]].ids) {
+                float& w = weights[static_cast<std::size_t>(f)];
+                if (w != 0 && std::fabs(w) >= pruning.threshold) kept.push_back({f, w});
+                w = 0;
+            }
         }
         const auto limit = static_cast<std::size_t>(pruning.max_weights);
         if (limit && kept.size() > limit) {
@@ -58,7 +89,7 @@ Classifiers train_each(const Csr& X, const OwnRows& own, Offset first, Offset la
             out.weights.push_back(weight);
         }
         out.offsets.push_back(static_cast<Offset>(out.features.size()));
-        out.biases.push_back(biases[0] * bias);
+        out.biases.push_back(bias_weight * bias);
     }
     return out;
 }

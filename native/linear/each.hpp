@@ -1,8 +1,8 @@
 // Train classifiers that share no rows: each has a list of its own, of rows that have its label or might have had it.
 //
-// The lock-step solver runs them one at a time, in the first of four lanes. Lanes of one problem share rows; labels
-// that are candidates of much the same rows are rare enough that putting them together would look at more rows than it
-// saves.
+// They are solved one at a time, on the rows of X as they are: a problem of its own, with its features renumbered,
+// costs more to make than to solve where it serves one classifier. Lanes of one problem share rows; labels that are
+// candidates of much the same rows are rare enough that putting them together would look at more rows than it saves.
 #pragma once
 
 #include <cstdint>

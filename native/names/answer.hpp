@@ -13,7 +13,8 @@ struct Texts {
     const text::Settings* settings;
 };
 
-// The labels of the texts' own rows, if these were counted in training and are to be left out; null: they are not.
+// The labels of the texts' own rows, if these are to be counted, or were counted in training and are to be left out;
+// null: they are not.
 struct LeftOut {
     const Offset* offsets = nullptr;
     const Id* labels = nullptr;
@@ -53,6 +54,20 @@ inline Candidates candidates(const Index& index, const Texts& texts, Scratch& sc
         out.offsets.push_back(static_cast<Offset>(out.labels.size()));
     });
     return out;
+}
+
+// Adds to `matches` (kinds × labels) the texts that have a label's name, to `hits` those of them that have the label;
+// `per_row` gets how many names a text has.
+inline void count_names(const Index& index, const Texts& texts, const LeftOut& own, Scratch& scratch, Id* matches,
+                        Id* hits, Offset* per_row) {
+    each_text(index, texts, scratch, [&](Offset row) {
+        for (const auto& [label, number] : scratch.labels) {
+            const auto at = static_cast<Offset>(scratch.matches[number].kind) * index.n_labels + label;
+            ++matches[at];
+            hits[at] += own.has(row, label);
+        }
+        per_row[row] = static_cast<Offset>(scratch.labels.size());
+    });
 }
 
 // What every match of the last text is worth before its label is looked at.

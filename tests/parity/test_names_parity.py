@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -12,12 +14,12 @@ from scipy.optimize import minimize
 
 import xtrellis as xt
 from xtrellis._native import names as native
-from xtrellis.arrays import StringTable
-from xtrellis.names.curves import KNOTS, Curves, _slopes, learn
+from xtrellis.arrays import StringTable, as_labels
+from xtrellis.names.curves import KNOTS, Curves, _slopes, _Steps, learn
 from xtrellis.names.features import FEATURES, KINDS, N_FORM
 from xtrellis.names.index import NameIndex
 from xtrellis.names.parse import Form
-from xtrellis.names.training import find
+from xtrellis.names.training import count_matches, count_words, find
 from xtrellis.text import WordReader
 
 # Of one stem and of none, of one letter and of two bytes each.
@@ -118,6 +120,42 @@ def test_scores(model, left_out):
     for row in range(50):
         kept = top.labels[row] >= 0
         np.testing.assert_allclose(top.scores[row, kept], np.sort(expected[row])[::-1][: kept.sum()], rtol=1e-5)
+
+
+def test_counts_of_matches_are_those_of_the_matches_themselves(model):
+    model, texts, Y = model
+    matches, hits, per_row = count_matches(model.index, WordReader(), texts, as_labels(Y), threads=2)
+    found = find(model.index, WordReader(), texts)
+    right = np.asarray(Y[found.rows, found.labels]).ravel() > 0
+    expected = np.zeros((2, *matches.shape), np.int64)
+    np.add.at(expected[0], (found.kinds, found.labels), 1)
+    np.add.at(expected[1], (found.kinds, found.labels), right)
+    assert expected[1].sum() > 0
+    np.testing.assert_array_equal(matches, expected[0])
+    np.testing.assert_array_equal(hits, expected[1])
+    np.testing.assert_array_equal(per_row, np.diff(found.offsets))
+
+
+def test_a_word_is_counted_once_a_text():
+    texts = ["boat boat fish", "", "Fish, a fish!", "car", "boat"]
+    expected = Counter(word for text in (["boat", "fish"], ["fish", "a"], ["car"], ["boat"]) for word in text)
+    assert count_words(WordReader(), texts, 2) == expected
+
+
+def test_steps_are_sums_of_values_from_them_on():
+    rng = np.random.default_rng(4)
+    knots = [np.arange(n) for n in (1, 2, 5, KNOTS)]
+    matrix, place = np.zeros((4 * KNOTS + 1, sum(len(own) - 1 for own in knots) + 1)), 0
+    for f, own in enumerate(knots):
+        for i in range(1, len(own)):
+            matrix[f * KNOTS + i : (f + 1) * KNOTS, place] = 1
+            place += 1
+    matrix[-1, -1] = 1
+    steps, by_values = rng.normal(size=matrix.shape[1]), rng.normal(size=(len(matrix), 3))
+    np.testing.assert_allclose(_Steps(knots).values(steps), matrix @ steps)
+    for f, own in enumerate(knots):
+        by_values[f * KNOTS + len(own) : (f + 1) * KNOTS] = 0  # there are no such knots
+    np.testing.assert_allclose(_Steps(knots).gathered(by_values), matrix.T @ by_values, atol=1e-12)
 
 
 def test_slopes_of_the_regression():

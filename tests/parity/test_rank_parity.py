@@ -15,6 +15,8 @@ from xtrellis.arrays.topk import TopK
 from xtrellis.rank.calibration import Calibration
 from xtrellis.rank.candidates import best
 from xtrellis.rank.classifiers import Classifiers
+from xtrellis.rank.isotonic import Curve
+from xtrellis.rank.probabilities import Probabilities
 from xtrellis.rank.ranker import Ranker, pairs_by_label
 
 
@@ -203,3 +205,30 @@ def test_a_blend_is_the_same_by_every_instruction_set_and_by_numpy(depth, widths
             assert (found[row, len(order) :] == -1).all()
             expected = 1 / (1 + np.exp(-final[order].astype(np.float64)))
             np.testing.assert_allclose(probability[row, : len(order)], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_probabilities_are_those_of_interp_to_the_bit(seed):
+    rng = np.random.default_rng(seed)
+    n_labels, bands = 30, np.array([2, 8, 64])
+    curves = tuple(
+        Curve(np.sort(rng.choice([rng.random(n), np.round(rng.random(n), 1)])), np.sort(rng.normal(0.5, 0.5, n)))
+        for n in (1, 2, 9, 200)
+    )
+    frequency = rng.choice([0, 1, 2, 3, 8, 63, 64, 1000], n_labels)
+    labels = rng.integers(-1, n_labels, (40, 7)).astype(np.int32)
+    scores = rng.random((40, 7)).astype(np.float32)
+    known = rng.random((40, 7)) < 0.3  # the very points of a curve, beyond its ends, and no numbers
+    scores[known] = rng.choice([*curves[2].scores, -1, 0, 1, 2, np.inf, -np.inf, np.nan], known.sum())
+    found = Probabilities(bands, curves, 0.5)(TopK(labels, scores, n_labels), frequency).scores
+    for (i, j), label in np.ndenumerate(labels):
+        curve = curves[int(np.searchsorted(bands, frequency[label], side="right"))]
+        expected = np.float32(np.clip(np.interp(scores[i, j], curve.scores, curve.probabilities), 0, 1))
+        np.testing.assert_array_equal(found[i, j], 0 if label < 0 else expected)
+
+
+def test_probabilities_of_labels_that_there_are_not():
+    made = Probabilities(np.zeros(0, np.int64), (Curve(np.zeros(1), np.zeros(1)),), 0.5)
+    for kind in (np.int32, np.int64):
+        with pytest.raises(IndexError):
+            made(TopK(np.array([[5]], kind), np.zeros((1, 1), np.float32), 5), np.ones(5, np.int64))

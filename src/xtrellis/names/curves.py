@@ -119,7 +119,7 @@ def _regression(
     """Newton's method; each round solves a quadratic problem within bounds, by coordinates."""
     width = len(low) + 1
     low, high = np.append(low, -np.inf), np.append(high, np.inf)
-    steps = _steps(knots)
+    steps = _Steps(knots)
     ridge = np.append(np.full(width - 1, RIDGE), 1e-6)
     features, right = np.ascontiguousarray(features, np.float32), np.ascontiguousarray(right, np.uint8)
     if start is None:
@@ -128,9 +128,10 @@ def _regression(
     at = start
 
     def slopes(where: Float64) -> tuple[float, Float64, Float64]:
-        loss, gradient, curvature = _slopes(features, right, knots, steps @ where)
-        total = loss + 0.5 * float(ridge @ where**2)
-        return total, steps.T @ gradient + ridge * where, steps.T @ curvature @ steps + np.diag(ridge)
+        loss, gradient, curvature = _slopes(features, right, knots, steps.values(where))
+        total = loss + 0.5 * float((ridge * where**2).sum())
+        by_steps = steps.gathered(steps.gathered(curvature).T) + np.diag(ridge)
+        return total, steps.gathered(gradient) + ridge * where, by_steps
 
     loss, gradient, curvature = slopes(at)
     for _ in range(ROUNDS):
@@ -149,16 +150,28 @@ def _regression(
     return at
 
 
-def _steps(knots: list[Float64]) -> Float64:
-    """From steps (and the constant) to values at knots: (features × KNOTS + 1) × (steps + 1)."""
-    out = np.zeros((len(knots) * KNOTS + 1, sum(len(own) - 1 for own in knots) + 1))
-    place = 0
-    for f, own in enumerate(knots):
-        for i in range(1, len(own)):
-            out[f * KNOTS + i : f * KNOTS + len(own), place] = 1.0
-            place += 1
-    out[-1, -1] = 1.0
-    return out
+class _Steps:
+    """Between steps (and the constant) and values at knots (features × KNOTS + 1): a value is the sum of the steps up
+    to it. Summed here: a product of matrices wakes up threads that wait for more work and takes their time, and how it
+    rounds depends on their number."""
+
+    def __init__(self, knots: list[Float64]) -> None:
+        self.n = len(knots)
+        self.there = np.zeros((self.n, KNOTS), np.bool_)  # knots that a step leads to
+        for f, own in enumerate(knots):
+            self.there[f, 1 : len(own)] = True
+
+    def values(self, steps: Float64) -> Float64:
+        """At the knots; behind a feature's last knot its last value."""
+        out = np.zeros((self.n, KNOTS))
+        out[self.there] = steps[:-1]
+        return np.append(np.cumsum(out, axis=1), steps[-1])
+
+    def gathered(self, by_values: Float64) -> Float64:
+        """What is known of values (the first axis), by steps: each step moves all values from it on."""
+        inner = by_values[:-1].reshape(self.n, KNOTS, *by_values.shape[1:])
+        sums = np.cumsum(inner[:, ::-1], axis=1)[:, ::-1]
+        return np.concatenate([sums[self.there], by_values[-1:]])
 
 
 def _slopes(features: Array, right: Array, knots: list[Float64], values: Float64) -> tuple[float, Float64, Float64]:

@@ -44,9 +44,10 @@ def parse(names: Sequence[str], reader: WordReader, known: Mapping[str, int]) ->
     apart = _camel(parts, reader, known)
     out = []
     for i, (main, others) in enumerate(zip(mains, qualifiers, strict=True)):
-        given = _form(main, others)
-        cut = _form(_cut(apart.get(i, main), known), others)
-        out.append([form for form in dict.fromkeys((given, cut)) if form is not None])
+        forms, pieces = [_form(main, others)], _cut(apart.get(i, main), known)
+        if pieces != main:
+            forms.append(_form(pieces, others))
+        out.append([form for form in dict.fromkeys(forms) if form is not None])
     return out
 
 

@@ -53,11 +53,8 @@ def count_words(reader: WordReader, texts: Sequence[str], threads: int | None) -
 
     def read(block: Block) -> tuple[StringTable, Int64]:
         encoded = reader.read(texts[block.begin : block.end])
-        offsets, ids, text, text_offsets = native.words(encoded.blob, encoded.offsets, encoded.settings)
-        rows = np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets))
-        n = len(text_offsets) - 1
-        once = np.unique(rows * max(n, 1) + ids) % max(n, 1)
-        return StringTable(text, text_offsets), np.bincount(once, minlength=n)
+        text, offsets, counts = native.word_counts(encoded.blob, encoded.offsets, encoded.settings)
+        return StringTable(text, offsets), counts
 
     total: Counter[str] = Counter()
 
@@ -103,21 +100,21 @@ def count_matches(
     index: NameIndex, reader: WordReader, texts: Sequence[str], Y: Csr, *, threads: int | None
 ) -> tuple[Int64, Int64, Int64]:
     """Kinds × labels: rows that have the name, and those of them that have the label; and how many names a row has."""
-    n_labels = index.n_labels
-    shape, size = (len(KINDS), n_labels), len(KINDS) * n_labels
+    shape = len(KINDS), index.n_labels
     matches, hits = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     per_row = np.zeros(len(texts), np.int64)
 
-    def count(block: Block) -> tuple[Array, Array, Int64]:
-        found = find(index, reader, texts[block.begin : block.end])
-        at = found.kinds.astype(np.int64) * n_labels + found.labels
-        right = _has(Y, block.begin, found)
-        return np.bincount(at, minlength=size), np.bincount(at[right], minlength=size), np.diff(found.offsets)
+    def count(block: Block) -> tuple[Int32, Int32]:
+        encoded, edges = reader.read(texts[block.begin : block.end]), Y.indptr[block.begin : block.end + 1]
+        found, right = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
+        index.native.count(
+            *encoded, edges - edges[0], Y.indices[edges[0] : edges[-1]], found, right, per_row[block.begin : block.end]
+        )
+        return found, right
 
-    def add(block: Block, found: tuple[Array, Array, Int64]) -> None:
-        np.add(matches, found[0].reshape(shape), out=matches)
-        np.add(hits, found[1].reshape(shape), out=hits)
-        per_row[block.begin : block.end] = found[2]
+    def add(block: Block, found: tuple[Int32, Int32]) -> None:
+        np.add(matches, found[0], out=matches)
+        np.add(hits, found[1], out=hits)
 
     _each_block(count, texts, threads, "looking for names", add)
     return matches, hits, per_row

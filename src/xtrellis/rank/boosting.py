@@ -271,36 +271,36 @@ def _in_order(value: Float64, weight: Float64, feature: Int32, threshold: Float3
     What little is left after some rounds is lifted to what lies below it and lowered to what lies above; the mean of
     both is in order for certain, and neither higher nor lower than it was on the whole.
     """
-    depth = len(feature)
-    cube, mass = value.reshape((2,) * depth), weight.reshape((2,) * depth)
-    asked = [(level, int(monotone[j])) for level, j in enumerate(feature.tolist()) if np.isfinite(threshold[level])]
-    asked = [(level, sign) for level, sign in asked if sign]
-
-    def along(cube: Float64, level: int, sign: int) -> tuple[Float64, Float64]:
-        low, high = np.take(cube, 0, level), np.take(cube, 1, level)
-        return (low, high) if sign > 0 else (high, low)
-
-    def joined(low: Float64, high: Float64, level: int, sign: int) -> Float64:
-        return np.stack((low, high) if sign > 0 else (high, low), axis=level)
-
+    cube, pairs = value.copy(), []
+    for level, j in enumerate(feature.tolist()):
+        if monotone[j] and np.isfinite(threshold[level]):
+            (low, high), (w_low, w_high) = (_sides(all_, level, int(monotone[j])) for all_ in (cube, weight))
+            pairs.append((low, high, w_low, w_high, w_low + w_high))
     for _ in range(ROUNDS):
         worst = 0.0
-        for level, sign in asked:
-            (low, high), (w_low, w_high) = along(cube, level, sign), along(mass, level, sign)
+        for low, high, w_low, w_high, both in pairs:
             wrong = low > high
             if wrong.any():
                 worst = max(worst, float((low - high).max()))
-                pooled = (low * w_low + high * w_high) / (w_low + w_high)
-                cube = joined(np.where(wrong, pooled, low), np.where(wrong, pooled, high), level, sign)
+                pooled = (low * w_low + high * w_high) / both
+                np.copyto(low, pooled, where=wrong)
+                np.copyto(high, pooled, where=wrong)
         if worst < 1e-6:
             break
-    lifted = lowered = cube
-    for level, sign in asked:
-        low, high = along(lifted, level, sign)
-        lifted = joined(low, np.maximum(low, high), level, sign)
-        low, high = along(lowered, level, sign)
-        lowered = joined(np.minimum(low, high), high, level, sign)
-    return ((lifted + lowered) / 2).reshape(-1)
+    lifted, lowered = cube.copy(), cube
+    for level, j in enumerate(feature.tolist()):
+        if monotone[j] and np.isfinite(threshold[level]):
+            low, high = _sides(lifted, level, int(monotone[j]))
+            np.maximum(low, high, out=high)
+            low, high = _sides(lowered, level, int(monotone[j]))
+            np.minimum(low, high, out=low)
+    return np.asarray((lifted + lowered) / 2)
+
+
+def _sides(leaves: Float64, level: int, sign: int) -> tuple[Float64, Float64]:
+    """Those of the leaves that shall be lower, and those that shall be higher, by the question of a level: views."""
+    split = leaves.reshape(2**level, 2, -1)
+    return (split[:, 0], split[:, 1]) if sign > 0 else (split[:, 1], split[:, 0])
 
 
 def _expected(value: Float32, weight: Float32) -> list[Float64]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._native import rank as native
 from ..arrays import Array, Csr, Float32, Float64, Int64, TopK, is_right
 from ..core import StoreError
 from ..store import State, Storable
@@ -25,6 +26,9 @@ class Probabilities(Storable):
 
     def __init__(self, bands: Int64, curves: tuple[Curve, ...], threshold: float) -> None:
         self.bands, self.curves, self.threshold = bands, curves, threshold  # bands: where each but the first begins
+        ends = np.cumsum([0, *(len(curve.scores) for curve in curves)])
+        scores, probabilities = (np.concatenate(parts) for parts in zip(*curves, strict=True))
+        self._joined: tuple[Int64, Float64, Float64] = (ends, scores, probabilities)
 
     @classmethod
     def learn(cls, top: TopK, Y: Csr, frequency: Int64) -> Probabilities:
@@ -49,12 +53,14 @@ class Probabilities(Storable):
 
     def __call__(self, top: TopK, frequency: Int64) -> TopK:
         """The same answers, in the same order, with probabilities in place of scores."""
-        out = np.zeros(top.scores.shape, np.float32)
-        labels = top.labels
-        band = np.searchsorted(self.bands, frequency[labels], side="right")
-        for i, curve in enumerate(self.curves):
-            mine = (band == i) & (labels >= 0)
-            out[mine] = np.clip(np.interp(top.scores[mine], curve.scores, curve.probabilities), 0, 1)
+        labels, scores = top.labels, np.ascontiguousarray(top.scores, np.float64)
+        if labels.dtype != np.int32:
+            frequency[labels]  # refuses what does not fit
+        out = np.empty(labels.shape, np.float32)
+        native.probabilities(
+            np.ascontiguousarray(labels, np.int32), scores, np.ascontiguousarray(frequency, np.int64), self.bands,
+            *self._joined, out,
+        )  # fmt: skip
         return TopK(labels, out, top.n_labels)
 
     def to_state(self) -> State:
