@@ -31,8 +31,9 @@ BIN = HERE.parent / ".venv-annif" / "bin"
 BACKENDS = {
     "omikuji bonsai": "backend=omikuji\ncluster_balanced=False\ncluster_k=100\nmax_depth=3",
     "omikuji parabel": "backend=omikuji",
-    "xtrellis xr-linear": "backend=xtrellis",
+    "xtrellis xr-linear": "backend=xtrellis\npreset=xr-linear",
     "xtrellis bonsai": "backend=xtrellis\npreset=bonsai",
+    "xtrellis bonsai, 3 trees": "backend=xtrellis\npreset=bonsai\nn_trees=3",
     "xtrellis overlap": "backend=xtrellis\npreset=overlap",
     "xtrellis best": "backend=xtrellis\npreset=best",
 }
@@ -56,7 +57,7 @@ def prepare(folder: Path, data: str, documents: int) -> dict[str, str]:
                 listed = " ".join(f"<{uris[str(rows.label_names[int(label)])]}>" for label in labels)
                 file.write(f"{' '.join(rows.texts[i].split())}\t{listed}\n")
     common = "language=en\nanalyzer=snowball(english)\nvocab=yso\nlimit=100"
-    sections = [f"[{n.replace(' ', '-')}]\nname={n}\n{common}\n{rest}\n" for n, rest in BACKENDS.items()]
+    sections = [f"[{project_of(n)}]\nname={n}\n{common}\n{rest}\n" for n, rest in BACKENDS.items()]
     (folder / "projects.cfg").write_text("\n".join(sections))
     punkt = folder / "nltk_data" / "tokenizers" / "punkt_tab" / "english"
     punkt.mkdir(parents=True)
@@ -67,6 +68,11 @@ def prepare(folder: Path, data: str, documents: int) -> dict[str, str]:
         [BIN / "annif", "load-vocab", "--language", "en", "yso", "vocab.tsv"], cwd=folder, env=env, check=True
     )
     return env
+
+
+def project_of(backend: str) -> str:
+    """The id of a backend's project."""
+    return backend.replace(",", "").replace(" ", "-")
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -124,7 +130,7 @@ def main() -> None:
             folder.mkdir(exist_ok=True)
             env = prepare(folder, args.data, args.documents)
         for name in args.backends:
-            project = name.replace(" ", "-")
+            project = project_of(name)
             facts = {"data": args.data, "backend": name, "annif": "1.4.3", "analyzer": "snowball(english)", "jobs": 2}
             if not args.suggest:
                 trained = child(folder, env, "train", project, "train.tsv", "2")

@@ -3,7 +3,8 @@
     python benchmarks/serve.py MODEL [--seconds 10] [--peers] [--minutes 0]
 
 wrk (Debian's package) asks `xtrellis serve MODEL` for labels of short texts: as fast as it can on 32 connections, then
-a client of our own at half of that load, whose times are taken from when a request was due, so that waiting counts.
+a client of our own (`paced.cpp`) at half of that load and at 1,500 requests a second, whose times are taken from when a
+request was due, so that waiting counts.
 `--peers` asks Annif's own server with omikuji and a plain FastAPI around PECOS the same, in the same run
 (`serve_peers.py`; `--keep FOLDER` keeps what they have learned). Then texts in batches, beside `predict` of the same
 texts in this process. `--minutes` adds a long run on 64 connections, with the model replaced every 20 seconds: every
@@ -107,37 +108,22 @@ def wrk(
     }
 
 
-async def paced(server: Server, bodies: list[str], rate: float, seconds: float, connections: int) -> dict[str, float]:
-    """`rate` requests a second, begun when they are due; a request that has to wait for a connection has waited."""
-    begun, due, spent = time.perf_counter(), 0, []
-    n = int(rate * seconds)
+def paced(
+    client: Path, server: Server, bodies: list[str], rate: float, seconds: float, connections: int
+) -> dict[str, float]:
+    """`rate` requests a second, each timed from when it was due (`paced.cpp`), and the server's processor time."""
+    before = server.processor()
+    told = subprocess.run([client, str(server.port), str(rate), str(seconds), str(connections)], check=True,
+                          input="\n".join(bodies) + "\n", stdout=subprocess.PIPE, text=True).stdout  # fmt: skip
+    spent = 1e6 * (server.processor() - before) / int(rate * seconds)
+    return {**json.loads(told), "server_cpu_us": spent, "client": "native", "load": os.getloadavg()[0]}
 
-    async def client() -> None:
-        nonlocal due
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        while due < n:
-            mine, due = due, due + 1
-            at = begun + mine / rate
-            if (wait := at - time.perf_counter()) > 0:
-                await asyncio.sleep(wait)
-            body = bodies[mine % len(bodies)].encode()
-            writer.write(b"POST /tag HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-                         b"Content-Length: %d\r\n\r\n" % len(body) + body)  # fmt: skip
-            head = await reader.readuntil(b"\r\n\r\n")
-            if b" 200 " not in head[:20]:
-                raise SystemExit(head)
-            await reader.readexactly(int(re.search(rb"content-length: (\d+)", head)[1]))
-            spent.append(time.perf_counter() - at)
-        writer.close()
 
-    await asyncio.gather(*[client() for _ in range(connections)])
-    spent.sort()
-    return {
-        "rate": rate,
-        "p50_ms": 1000 * spent[len(spent) // 2],
-        "p99_ms": 1000 * spent[int(0.99 * len(spent))],
-        "p999_ms": 1000 * spent[int(0.999 * len(spent))],
-    }
+def compiled(folder: Path) -> Path:
+    """The client that asks at a constant rate. One in Python was itself late, and shared its core with the server."""
+    made = folder / "paced"
+    subprocess.run(["c++", "-O2", "-std=c++20", "-o", made, Path(__file__).with_name("paced.cpp")], check=True)
+    return made
 
 
 def in_batches(server: Server, tagger: xt.Tagger, texts: list[str]) -> dict[str, float]:
@@ -226,6 +212,7 @@ def main() -> None:
         facts = {"model": args.model.name, "labels": tagger.n_labels}
         keep = (args.keep or Path(folder)).resolve()
         peers = [start(keep / start.__name__) for start in (pecos, annif)] if args.peers else []
+        client = compiled(Path(folder))
         server = Server(model)
         try:
             for connections in () if args.only_long or args.only_batches else (1, 32, 64):
@@ -235,7 +222,7 @@ def main() -> None:
                 most = fast["requests_per_second"] if connections == 32 else 0.0
                 if most:
                     for aim, rate in (("half", most / 2), ("1500", 1500.0)):
-                        half = asyncio.run(paced(server, bodies, rate, args.seconds, 32))
+                        half = paced(client, server, bodies, rate, args.seconds, 32)
                         print(half)
                         record("serve", what="paced", aim=aim, **facts, **half)
                 for peer in peers:

@@ -11,7 +11,7 @@ import pytest
 from pdf_world import made
 from pdf_world import page as pdf_page
 from playwright.sync_api import Page, expect
-from serve_world import HOSTILE, TOPICS, Server
+from serve_world import HOSTILE, TOPICS, Server, trained
 
 import xtrellis as xt
 
@@ -236,6 +236,26 @@ def test_names_in_another_language(browser, tmp_path: Path) -> None:
         kept = json.loads((tmp_path / "kept" / "library.jsonl").read_text())
         assert len(kept["labels"]) == 1
         assert kept["labels"][0].startswith("v:")
+    finally:
+        page.close()
+        server.stop()
+
+
+def test_three_similar_texts_and_the_others_on_request(browser, tmp_path: Path) -> None:
+    trained("neighbors").save(tmp_path / "similar")
+    server = Server(tmp_path / "similar")
+    page = browser.new_page(viewport={"width": 375, "height": 800})
+    try:
+        page.goto(server.url)
+        page.wait_for_selector("html[data-ready]")
+        find(page)
+        first = page.locator(".tag").first
+        first.locator(".tag-name").click()
+        expect(first.locator(".neighbor:visible")).to_have_count(3)
+        first.locator("summary").focus()
+        page.keyboard.press("Enter")
+        expect(first.locator(".neighbor:visible")).to_have_count(8)
+        assert serious(page) == []
     finally:
         page.close()
         server.stop()

@@ -23,6 +23,7 @@ language=en
 backend=xtrellis
 analyzer=snowball(english)
 vocab=topics
+preset=xr-linear
 
 [best]
 name=best
@@ -30,7 +31,6 @@ language=en
 backend=xtrellis
 analyzer=simple
 vocab=topics
-preset=best
 limit=10
 ngram=2
 
@@ -48,6 +48,7 @@ language=en
 backend=xtrellis
 analyzer=simple
 vocab=topics(exclude={excluded})
+preset=xr-linear
 
 [tfidf]
 name=tfidf
@@ -69,6 +70,7 @@ language=en
 backend=xtrellis
 analyzer=simple
 vocab=topics
+preset=xr-linear
 bem=4
 """
 

@@ -10,7 +10,7 @@ import msgspec
 
 from ..core import InputError, XtrellisError
 from . import pdf
-from .batching import Found, Options
+from .batching import FEWEST, Found, Options
 from .bodies import EXPLAIN, FEEDBACK, LINE, TAG, TagRequest, TextLine
 from .messages import JSON, NDJSON, PDF, Answer, Request, as_json, decode, encoded, whole
 from .models import Served, Version
@@ -145,13 +145,14 @@ async def stream(
     def ask(begin: int, end: int) -> Awaitable[bytes]:
         return batcher.ask_lines(version, texts[begin:end], options, request, None if ids is None else ids[begin:end])
 
-    end = min(len(texts), batcher.block())
+    end = min(len(texts), FEWEST)
     coming = ask(0, end)
     while begin < len(texts):
         lines = await _answers(coming)
         if request.gone:
             raise ClientGoneError
-        begin, end = end, min(len(texts), end + batcher.block())
+        # Blocks grow by doubling: the first lines come soon, and who leaves then is noticed before most of the work.
+        begin, end = end, min(len(texts), end + min(batcher.block(), 2 * (end - begin)))
         if begin < end:  # the next block is looked at while this one is sent
             coming = ask(begin, end)
         yield lines

@@ -23,14 +23,11 @@ from .counters import Counters
 from .messages import Request, encoded
 from .models import Served, Version
 from .names import Spoken
+from .pace import EACH, size_of
 
 INLINE = 0.002  # seconds of work that the event loop does itself
 BLOCK = 0.05  # seconds of work in one batch, about: others wait as long
 FEWEST, MOST = 1024, 4096  # texts of a block: fewer cost more each
-EACH = 200  # characters that a text counts for beside its own
-FEW = 4  # texts that are quicker one by one than as a matrix
-BULK = 256  # texts that are so many that they tell what many cost: a fraction of what one costs
-SLOWER = 0.2  # weight of the newest measurement
 
 
 class Options(NamedTuple):
@@ -82,7 +79,7 @@ class Job:
     ) -> None:
         self.version, self.texts, self.options, self.request, self.future = version, texts, options, request, future
         self.lines, self.ids = lines, ids
-        self.size = sum(map(len, texts)) + EACH * len(texts)
+        self.size = size_of(texts)
 
 
 Outcome = list[Found] | bytes | Exception
@@ -118,7 +115,7 @@ class Batcher:
 
     def block(self) -> int:
         """How many texts of a long list to ask for at a time, by how long they take."""
-        return max(FEWEST, min(MOST, int(BLOCK / (self.served.version.bulk_rate * 2 * EACH))))
+        return max(FEWEST, min(MOST, int(BLOCK / (self.served.version.pace.rate(MOST) * 2 * EACH))))
 
     def close(self) -> None:
         """No more work."""
@@ -131,19 +128,20 @@ class Batcher:
 
     def _flush(self) -> None:
         self._scheduled = False
-        version = self.served.version
-        jobs, size = [], 0
-        while self._waiting and size * version.rate < BLOCK:
+        pace = self.served.version.pace
+        jobs, n_texts, size = [], 0, 0
+        while self._waiting and pace.expected(n_texts, size) < BLOCK:
             job = self._waiting.popleft()
             if job.request.gone:
                 job.future.cancel()
                 self._counters.add("cancelled")
             else:
                 jobs.append(job)
+                n_texts += len(job.texts)
                 size += job.size
         if not jobs:
             return
-        if size * version.rate < INLINE:
+        if pace.expected(n_texts, size) < INLINE:
             self._done(jobs, answer_jobs(jobs))
         else:
             self._working += 1
@@ -186,25 +184,17 @@ def answer_jobs(jobs: Sequence[Job]) -> list[Outcome]:
         begun, at = time.perf_counter(), 0
         texts = [text for i in members for text in jobs[i].texts]
         try:
-            if len(texts) < FEW and not any(jobs[i].lines for i in members):
-                singly = _singly(version, texts, options)
-                for i in members:
-                    outcomes[i], at = singly[at : at + len(jobs[i].texts)], at + len(jobs[i].texts)
-            else:
-                batch = Batch(version, texts, options)
-                for i in members:
-                    end = at + len(jobs[i].texts)
-                    outcomes[i], at = batch.lines(at, end, jobs[i].ids) if jobs[i].lines else batch.found(at, end), end
+            batch = Batch(version, texts, options)
+            for i in members:
+                end = at + len(jobs[i].texts)
+                outcomes[i], at = batch.lines(at, end, jobs[i].ids) if jobs[i].lines else batch.found(at, end), end
         except Exception as error:
             if len(members) > 1:  # whose fault it is: one by one
                 alone = [answer_jobs([jobs[i]])[0] for i in members]
                 outcomes |= dict(zip(members, alone, strict=True))
             else:
                 outcomes[members[0]] = error
-        spent, size = time.perf_counter() - begun, sum(jobs[i].size for i in members)
-        version.rate += SLOWER * (spent / max(1, size) - version.rate)
-        if len(texts) >= BULK:
-            version.bulk_rate += (spent / max(1, size) - version.bulk_rate) / 2
+        version.pace.learn(len(texts), sum(jobs[i].size for i in members), time.perf_counter() - begun)
     return [outcomes[i] for i in range(len(jobs))]
 
 
@@ -249,17 +239,3 @@ class Batch:
         top = TopK(self._labels[rows], self._top.scores[rows], self._top.n_labels)
         chances = None if self._chances is None else self._chances[rows]
         return self._spoken.lines.format("served", top, before, after, chances=chances)
-
-
-def _singly(version: Version, texts: Sequence[str], options: Options) -> list[Found]:
-    """A few go one by one, which is quicker."""
-    k, threshold, guess, languages = options
-    spoken, find = version.labels.speaking(languages), version.labels.number
-    out = []
-    for text in texts:
-        tags = version.tagger.tag(text, k, threshold=threshold, guess=guess)
-        known = bool(tags) and tags[0].probability is not None
-        chances = [tag.probability or 0.0 for tag in tags] if known else None
-        numbers, scores = [find(tag.id) for tag in tags], [tag.score for tag in tags]
-        out.append(Found(numbers, scores, chances, tags.reason, version, spoken))
-    return out

@@ -20,6 +20,7 @@ from ..model import Model, why_no_explanation
 from ..store import describe, load
 from ..tagger import Tagger
 from .names import Labels, TreeView, tree_of
+from .pace import Pace, size_of
 
 Fingerprint = tuple[Any, ...]
 WARM = "a text that the model is warmed up with"
@@ -63,8 +64,7 @@ class Version:
         self.labels = Labels(tagger)
         self.loaded = datetime.now(timezone.utc)
         self.changed = datetime.fromtimestamp((Path(path) / "model.json").stat().st_mtime, timezone.utc)
-        self.rate = 1e-6  # seconds for a character (and 200 for each text): as measured, see batching
-        self.bulk_rate = self.rate  # the same where there are many texts
+        self.pace = Pace(1e-6)
         self.why_no_explanation = why_no_explanation(tagger.model)
 
     @cached_property
@@ -103,8 +103,7 @@ class Served:
         tagger.tag(WARM, guess=True)
         begun = time.perf_counter()
         tagger.tag(WARM, guess=True)
-        version.rate = (time.perf_counter() - begun) / (len(WARM) + 200)
-        version.bulk_rate = version.rate / 4  # a guess, until there are many
+        version.pace = Pace((time.perf_counter() - begun) / size_of([WARM]))
         _ = version.description  # of this very folder, before it is replaced
         return version
 

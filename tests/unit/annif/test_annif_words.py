@@ -13,7 +13,7 @@ from xtrellis import annif
 from xtrellis.annif import wanted
 from xtrellis.annif.words import as_it_is, read_name, reader, vocabulary_of
 
-PARAMS = {**wanted.DEFAULTS, "name": "p", "language": "en", "backend": "xtrellis", "vocab": "v"}
+PARAMS = {**wanted.DEFAULTS, "preset": "xr-linear", "name": "p", "language": "en", "backend": "xtrellis", "vocab": "v"}
 
 
 class Lower:
@@ -68,6 +68,11 @@ def test_parameters_reach_their_parts() -> None:
     assert (made.model.beam, made.model.index.arity, made.model.threads) == (7, 4, 1)
     assert not made.keep_rows
     assert wanted.untrained({**PARAMS, "allow_learn": "True"}, analysed=True).keep_rows
+
+
+def test_without_a_preset_all_witnesses_are_asked() -> None:
+    made = wanted.untrained({**PARAMS, "preset": wanted.DEFAULTS["preset"]}, analysed=True)
+    assert repr(made.model) == repr(xt.preset("best"))
 
 
 @pytest.mark.parametrize(

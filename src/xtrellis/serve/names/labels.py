@@ -75,13 +75,6 @@ class Labels:
             found = self._codes[label] = known.notation[0] if known is not None and known.notation else ""
         return found or None
 
-    def number(self, id: str) -> int:
-        """Of an id that a model has answered with. (Two labels may have one name.)"""
-        found = self.ids.find(id)
-        if found is None:
-            raise RuntimeError(f"the model answers with a label {id!r:.80} that it does not have")
-        return found
-
     def find(self, id_or_name: str) -> int | None:
         """The number of a label, by its id or any of its names."""
         found = self.ids.find(id_or_name)

@@ -3,6 +3,7 @@
 import { count, h, percent, visible } from "./dom.js";
 
 const MOST = 8;
+const AT_ONCE = 3; // similar texts; the others wait behind a line
 const signed = (x) => (x >= 0 ? "+" : "−") + Math.abs(x).toFixed(2);
 const WITNESS = { LinearTree: "tree of classifiers", Neighbors: "similar texts", NameMatcher: "the label's name", SoftmaxTree: "tree of vectors" };
 
@@ -36,7 +37,9 @@ function evidence(told) {
       h("ol", { class: "steps" }, steps.map(step)));
   }
   if (told.neighbors?.length) {
-    parts.push(h("h3", {}, "Similar texts that the model has learned from"), h("div", {}, told.neighbors.slice(0, MOST).map(neighbor)));
+    const others = told.neighbors.slice(AT_ONCE, MOST).map(neighbor);
+    parts.push(h("h3", {}, "Similar texts that the model has learned from"), h("div", {}, told.neighbors.slice(0, AT_ONCE).map(neighbor),
+      others.length ? h("details", { class: "small" }, h("summary", {}, `${others.length} more`), others) : null));
   }
   for (const match of told.matches || []) {
     parts.push(h("h3", {}, "Its name in the text"),
