@@ -28,7 +28,7 @@ FEATURES, KINDS, TURNS = (20_000, 200_000, 2_000_000), ("spread", "drawn"), 5
 
 
 def settings(**params: Any) -> GlasSettings:
-    model = xt.Glas(dim=DIM, threads=THREADS, batch_size=BATCH, **params)
+    model = xt.Glas(dim=DIM, hidden="relu", threads=THREADS, batch_size=BATCH, **params)
     return model._settings(10**6)
 
 

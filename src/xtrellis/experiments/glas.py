@@ -21,7 +21,19 @@ from .base import Experiment, Run
 from .data import Bench, Prepared
 from .glas_parts.groups import NAME as GROUPS
 from .glas_parts.groups import made
-from .glas_parts.page import CHOSEN, CROSS, CROSS_DIM, CROSS_EPOCHS, LABELS, METRICS, STARTS, TREE_PRIORS, TREES, page
+from .glas_parts.page import (
+    CHOSEN,
+    CROSS,
+    CROSS_DIM,
+    CROSS_EPOCHS,
+    CROSS_HIDDEN,
+    LABELS,
+    METRICS,
+    STARTS,
+    TREE_PRIORS,
+    TREES,
+    page,
+)
 from .glas_parts.structure import MOST_LABELS, asked, by_cosines, structure
 from .measure import psp_by_decile, quality
 
@@ -94,7 +106,8 @@ def changed(run: Run) -> dict[str, Any]:
         return {}
     if factor == CROSS:
         names = ("regularizer", "regularizer_weight", "init")
-        return {"dim": CROSS_DIM, "epochs": CROSS_EPOCHS, **dict(zip(names, value, strict=True))}
+        how = {"dim": CROSS_DIM, "epochs": CROSS_EPOCHS, "hidden": CROSS_HIDDEN}
+        return {**how, **dict(zip(names, value, strict=True))}
     if factor == DROPOUT:
         return dict(zip(("input_dropout", "dropout_scale"), value, strict=True))
     if factor == "regularizer" and value in MILD:

@@ -47,12 +47,12 @@ class Glas(FeatureModel):
     keeps_checkpoints: ClassVar[Literal[True]] = True
     needs_labels = True
 
-    dim: int = param(integer(at_least=1, at_most=2**14), "length of the embeddings", default=256)
+    dim: int = param(integer(at_least=1, at_most=2**14), "length of the embeddings", default=512)
     hidden: str = param(
         choice("relu", "relu-only", "linear"),
         "what becomes of the sum of a row's feature embeddings: a layer of ReLUs is added to it; it is cut off at 0, "
         "as in the paper; nothing",
-        default="relu",
+        default="linear",
     )
     loss: str = param(
         choice(*LOSSES),
