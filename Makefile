@@ -1,5 +1,6 @@
 # The two commands to start with:
-#   make demo    set up, then train, evaluate and tag on the embedded data set (core dependencies only)
+#   make demo    set up, then train, evaluate and tag on the embedded data set (core dependencies only); make demo-page
+#                then opens the page on that model
 #   make test    set up, then run every test
 # PYTHON=python3.12 picks another interpreter.
 
@@ -12,10 +13,16 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 SELF   := $(PIP) install --no-build-isolation --config-settings=cmake.define.XTRELLIS_WERROR=ON
 NATIVE := $(shell find native -name '*.cpp' -o -name '*.hpp' -o -name '*.inc')
 
-.PHONY: demo test annif-env chromium core-only lint types asan arm attack docs build clean bench bench-quick bench-all bench-peers
+.PHONY: demo demo-page test annif-env chromium core-only lint types asan arm attack docs build clean bench bench-quick bench-all bench-peers
 
 demo: $(VENV)/core
 	$(BIN)/xtrellis demo
+	@echo "From here: make demo-page opens the page on this model"
+
+# The same model, and its page in a browser; what the server needs is installed if it is not there.
+demo-page: $(VENV)/core
+	@$(BIN)/python -c 'import uvicorn, uvloop, httptools, msgspec' 2> /dev/null || $(SELF) -e '.[serve]'
+	$(BIN)/xtrellis demo --serve
 
 # The browser's tests in a process of their own: Playwright runs on greenlets, after which Python 3.11 cannot always show the
 # source of what another test expects to fail ("AST constructor recursion depth mismatch").

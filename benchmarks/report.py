@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from kernels_report import kernels_section
 from serve_report import serving_section
+from texts_report import texts_section
 from witnesses_report import witnesses_section
 
 HERE = Path(__file__).parent
@@ -406,7 +407,9 @@ def page(to: Path) -> Iterator[str]:
             "median."
         )
         yield ""
-        yield f"Machine: {line['machine']}. To repeat:"
+        machines = sorted({found["machine"] for engines in best.values() for found in engines.values()})
+        everywhere = "; ".join(machines)
+        yield f"Newest run on: {line['machine']}; all runs on: {everywhere}. Only ratios of one run compare. To repeat:"
         yield ""
         yield "    make bench-peers"
         for command in sorted({found["command"] for engines in best.values() for found in engines.values()}):
@@ -425,6 +428,7 @@ def page(to: Path) -> Iterator[str]:
     yield from softmax_section()
     yield from neighbors_section()
     yield from witnesses_section()
+    yield from texts_section(lines("texts"), table)
     yield from serving_section()
     yield from composites_section()
     yield from scaling_section(to)

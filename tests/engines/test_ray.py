@@ -13,6 +13,7 @@ import warnings
 from collections import Counter
 
 import numpy as np
+import pyarrow.parquet
 import pytest
 
 import xtrellis as xt
@@ -247,6 +248,26 @@ def test_a_task_without_memory_is_cut(data, expected, tmp_path):
     assert content(tmp_path / "model") == expected
 
 
+def test_a_task_that_meets_a_lack_of_memory_on_a_worker_is_cut(cluster):
+    def total(first, last):  # made here, so that Ray takes it along: workers cannot import this file
+        if last - first > 3:
+            np.empty(1 << 60, np.uint8)  # more than any machine has
+        return sum(range(first, last))
+
+    def halves(name):
+        first, last = name
+        middle = (first + last) // 2
+        return [(part, part) for part in ((first, middle), (middle, last))] if last - first > 1 else []
+
+    found = {}
+    with xt.engines.Ray(workers=2) as engine:
+        engine.run(total, [((0, 10), (0, 10))], found.__setitem__, split=halves)
+        assert sum(found.values()) == sum(range(10))
+        assert sorted(found) == [(0, 2), (2, 5), (5, 7), (7, 10)]
+        with pytest.raises(xt.InputError, match="more memory than a node has"):
+            engine.run(total, [((0, 10), (0, 10))], found.__setitem__, split=lambda _: [])
+
+
 def test_other_versions_are_told(cluster, data, monkeypatch):
     monkeypatch.setattr("xtrellis.engines.ray.__version__", "0.0.1")
     with pytest.raises(xt.InputError, match=r"xtrellis is .* and 0\.0\.1 here; install the same everywhere"):
@@ -269,7 +290,48 @@ def test_ray_data_takes_the_class(cluster, tmp_path):
             xt.engines.PredictBatches, fn_constructor_args=(str(tmp_path / "model"), 2), concurrency=1, batch_size=16
         )
         found = sorted(made.take_all(), key=lambda row: row["n"])
+        rows.write_parquet(str(tmp_path / "rows"))
+        ray.data.read_parquet(str(tmp_path / "rows")).map_batches(
+            xt.engines.PredictBatches, fn_constructor_args=(str(tmp_path / "model"), 2), concurrency=1
+        ).write_parquet(str(tmp_path / "answers"))
     assert [list(row["labels"]) for row in found] == expected
+    table = pyarrow.parquet.read_table(tmp_path / "answers").sort_by("n")
+    assert table["labels"].to_pylist() == expected
+    assert table["text"].to_pylist() == texts
+
+
+def test_an_answer_that_is_lost_before_it_was_fetched(cluster):
+    """It lies on the node that made it; the node goes, and Ray makes it again elsewhere."""
+
+    def large(name):
+        return np.full(1_000_000, name)  # too large to travel with the news that it is there
+
+    class Late(xt.engines.Ray):
+        """Loses the node between the news and the fetching."""
+
+        def _run(self, function, queue, done, split):
+            wait = self._ray.wait
+
+            def lose(waiting, **given):
+                ready, rest = wait(waiting, **given, fetch_local=False)
+                if self.node is not None:
+                    wait(waiting, num_returns=len(waiting), fetch_local=False, timeout=30)
+                    cluster.remove_node(self.node, allow_graceful=False)
+                    self.node = None
+                return ready, rest
+
+            self._ray.wait = lose
+            try:
+                super()._run(function, queue, done, split)
+            finally:
+                self._ray.wait = wait
+
+    found = {}
+    with Late(cluster.address) as engine:
+        engine.node = cluster.add_node(num_cpus=4)
+        cluster.wait_for_nodes()
+        engine.run(large, [(i, (i,)) for i in range(12)], lambda name, array: found.__setitem__(name, int(array[-1])))
+    assert found == {i: i for i in range(12)}
 
 
 def test_a_node_that_is_removed(cluster, data, expected, tmp_path):
