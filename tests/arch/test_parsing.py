@@ -1,4 +1,4 @@
-"""What the reports of a test run stand on: sources can be parsed whatever garbage lies about (see tests/conftest.py)."""
+"""What reports of a test run stand on: sources can be parsed whatever garbage lies about (see tests/conftest.py)."""
 
 from __future__ import annotations
 
