@@ -172,28 +172,36 @@ private:
     Scratches scratches_;
 };
 
+// Walks over the words of some texts: `each(row, id, is_new)` for every word, `done(row)` behind every text. Words have
+// numbers in the order in which they are first met, and are found in `found` in that order.
+template <class Each, class Done>
+void walk_words(nb::bytes& blob, In<Offset>& offsets, const text::Settings& settings, text::Joined& found, Each each,
+                Done done) {
+    nb::gil_scoped_release release;
+    const auto lock = text::reading(settings.forms.get());
+    text::Strings known;
+    text::Words scanned;
+    for (Offset row = 0; row < rows_of(offsets); ++row) {
+        text::scan_words(data_of(blob) + offsets.data()[row], data_of(blob) + offsets.data()[row + 1], settings,
+                         scanned, [](std::uint64_t) {});
+        for (const auto& word : scanned.words) {
+            const auto before = known.size();
+            const std::size_t id = known.find_or_add(word.hash, scanned.at(word), word.length).id;
+            if (id == before) found.add(scanned.at(word), word.length);
+            each(row, id, id == before);
+        }
+        done(row);
+    }
+}
+
 // The words of some texts, by numbers in the order in which they are first met.
 nb::tuple words_of(nb::bytes blob, In<Offset> offsets, const text::Settings& settings) {
     std::vector<Offset> rows{0};
     std::vector<Id> ids;
     text::Joined found;
-    {
-        nb::gil_scoped_release release;
-        const auto lock = text::reading(settings.forms.get());
-        text::Strings known;
-        text::Words scanned;
-        for (Offset row = 0; row < rows_of(offsets); ++row) {
-            text::scan_words(data_of(blob) + offsets.data()[row], data_of(blob) + offsets.data()[row + 1], settings,
-                             scanned, [](std::uint64_t) {});
-            for (const auto& word : scanned.words) {
-                const auto before = known.size();
-                const auto id = known.find_or_add(word.hash, scanned.at(word), word.length).id;
-                if (id == before) found.add(scanned.at(word), word.length);
-                ids.push_back(static_cast<Id>(id));
-            }
-            rows.push_back(static_cast<Offset>(ids.size()));
-        }
-    }
+    walk_words(
+        blob, offsets, settings, found, [&](Offset, std::size_t id, bool) { ids.push_back(static_cast<Id>(id)); },
+        [&](Offset) { rows.push_back(static_cast<Offset>(ids.size())); });
     return nb::make_tuple(to_numpy(std::move(rows)), to_numpy(std::move(ids)), to_numpy(std::move(found.text)),
                           to_numpy(std::move(found.offsets)));
 }
@@ -202,27 +210,17 @@ nb::tuple words_of(nb::bytes blob, In<Offset> offsets, const text::Settings& set
 nb::tuple word_counts(nb::bytes blob, In<Offset> offsets, const text::Settings& settings) {
     std::vector<Offset> counts, last;  // the row after the one that a word was seen in last
     text::Joined found;
-    {
-        nb::gil_scoped_release release;
-        const auto lock = text::reading(settings.forms.get());
-        text::Strings known;
-        text::Words scanned;
-        for (Offset row = 0; row < rows_of(offsets); ++row) {
-            text::scan_words(data_of(blob) + offsets.data()[row], data_of(blob) + offsets.data()[row + 1], settings,
-                             scanned, [](std::uint64_t) {});
-            for (const auto& word : scanned.words) {
-                const auto before = known.size();
-                const std::size_t id = known.find_or_add(word.hash, scanned.at(word), word.length).id;
-                if (id == before) {
-                    found.add(scanned.at(word), word.length);
-                    counts.push_back(0);
-                    last.push_back(0);
-                }
-                counts[id] += last[id] != row + 1;
-                last[id] = row + 1;
+    walk_words(
+        blob, offsets, settings, found,
+        [&](Offset row, std::size_t id, bool is_new) {
+            if (is_new) {
+                counts.push_back(0);
+                last.push_back(0);
             }
-        }
-    }
+            counts[id] += last[id] != row + 1;
+            last[id] = row + 1;
+        },
+        [](Offset) {});
     return nb::make_tuple(to_numpy(std::move(found.text)), to_numpy(std::move(found.offsets)),
                           to_numpy(std::move(counts)));
 }
