@@ -11,6 +11,8 @@ from .model import Model
 if TYPE_CHECKING:
     from .linear import LinearTree
 
+TITLE = 60  # characters of a text that may say what it is itself; more tell no more (held-out rows of mdn-seealso)
+
 # Imports wait inside the functions: naming a preset must not load what other presets need.
 
 
@@ -74,6 +76,12 @@ def _names() -> Model:
     return NameMatcher()
 
 
+def _title() -> Model:
+    from .names import NameMatcher
+
+    return NameMatcher(opening=TITLE)
+
+
 def _witnesses(models: list[Model]) -> Model:
     from .rank import Ensemble
 
@@ -83,7 +91,7 @@ def _witnesses(models: list[Model]) -> Model:
 
 
 def _best() -> Model:
-    return _witnesses([_overlap(), _neighbors(), _names()])
+    return _witnesses([_overlap(), _neighbors(), _names(), _title()])
 
 
 def _softmax_tree() -> Model:
@@ -111,6 +119,7 @@ _PRESETS: dict[str, Callable[[], Model]] = {
     "overlap": _overlap,
     "parabel": _tree("BalancedTree", {"arity": 2, "max_leaf": 100}, transform="l2-hinge"),
     "softmax-tree": _softmax_tree,
+    "title": _title,
     "x-transformer": _neural("XTransformer"),
     "x-transformer-overlap": _x_transformer_overlap,
     "xr-linear": _tree("BalancedTree", {"arity": 16, "max_leaf": 100}),

@@ -28,10 +28,12 @@ DATA = (
     "yso-100k", "stackexchange", "debian-depends", "npm-deps", "mdn-seealso", "cooking", "delicious", "bibtex"
 )  # fmt: skip
 WITNESSES = ("overlap", "neighbors", "names")
+TITLE = "title"  # names in the first words: no witness of its own, but what makes sense of the others
 UNSEEN = 0.1  # of labels whose rows are taken away
 TENTHS = 10
 CANDIDATES = 100
-BEST = " + ".join(WITNESSES)
+BEST = " + ".join((*WITNESSES, TITLE))
+FULL = (BEST, " + ".join(WITNESSES), "overlap + neighbors")  # what all that the data has something for are called
 
 
 def plan(data: str, seed: int, small: bool) -> list[Run]:
@@ -60,15 +62,21 @@ def _together(data: Prepared, seed: int, threads: int | None) -> list[dict[str, 
     with Stages(None, {}) as stages:
         trials = list(cast(Ensemble, ensemble).trials(train, models, stages))
     spent.append(time.process_time() - start)
-    for size in range(2, len(names) + 1):
-        for some in combinations(range(len(names)), size):
-            start = time.process_time()
-            found = [trial.of(some) for trial in trials]
-            blend = Blend.learn(found, train.label_counts, wide=CANDIDATES, ask=False, seed=seed, threads=threads)
-            seconds = sum(spent) + time.process_time() - start if size == len(names) else None
-            called = " + ".join(names[i] for i in some)
-            rows.append(_row(data, called, [models[i] for i in some], None, blend, seconds=seconds))
+    for some in _combinations(names):
+        start = time.process_time()
+        found = [trial.of(some) for trial in trials]
+        blend = Blend.learn(found, train.label_counts, wide=CANDIDATES, ask=False, seed=seed, threads=threads)
+        seconds = sum(spent) + time.process_time() - start if len(some) == len(names) else None
+        called = " + ".join(names[i] for i in some)
+        rows.append(_row(data, called, [models[i] for i in some], None, blend, seconds=seconds))
     return rows
+
+
+def _combinations(names: Sequence[str]) -> list[tuple[int, ...]]:
+    """All of two witnesses and more; titles only beside all others."""
+    plain = [i for i, name in enumerate(names) if name != TITLE]
+    found = [some for size in range(2, len(plain) + 1) for some in combinations(plain, size)]
+    return found if len(plain) == len(names) else [*found, tuple(range(len(names)))]
 
 
 def _row(
@@ -128,7 +136,7 @@ def _unseen(data: Prepared, seed: int, threads: int | None) -> list[dict[str, An
     X, Y = take_rows(as_features(data.test.X), some), take_rows(asked, some)
     texts = None if data.test.texts is None else [data.test.texts[i] for i in some.tolist()]
     out = []
-    for name in ("overlap", "names", "+".join(WITNESSES)):
+    for name in ("overlap", "names", "+".join((*WITNESSES, TITLE))):
         model = preset(name, seed=seed, threads=threads).fit(train)
         top = model.predict(X, CANDIDATES, texts=texts if model.reads_texts else None)
         found = {f"R@{k} of unseen": round(100 * float(_found(Y, top, k).mean()), 2) for k in (5, 10, 100)}
@@ -158,9 +166,8 @@ def _without(Y: Csr, gone: Array) -> Csr:
 
 def _able(train: TrainingData) -> list[str]:
     """The witnesses that the data has something for."""
-    return [
-        name for name in WITNESSES if name != "names" or (train.texts is not None and train.label_names is not None)
-    ]
+    named = train.texts is not None and train.label_names is not None
+    return [name for name in (*WITNESSES, TITLE) if named or name not in ("names", TITLE)]
 
 
 def _texts(model: Model, part: Dataset) -> Sequence[str] | None:
@@ -171,17 +178,17 @@ def page(rows: list[dict[str, Any]], figures: Figures) -> str:
     """Tables by data set, what the best gains on average, by frequency, unseen labels, calibration."""
     together = [row for row in rows if row["part"] in ("together", "opponents")]
     out = [
-        "Trees (`overlap`), the nearest training rows (`neighbors`) and the labels' names found in the text (`names`), "
-        "each alone and blended by `Ensemble(combine='learned')`; test parts. Bag-of-words data has no texts, so no "
-        "names. ECE: expected calibration error of the first ten answers; times are processor seconds of one thread "
-        "on a busy machine, training of a blend with that of all its members.\n"
+        "Trees (`overlap`), the nearest training rows (`neighbors`), and the labels' names found in the text (`names`) "
+        "and in its first words (`title`), each alone and blended by `Ensemble(combine='learned')`; test parts. "
+        "Bag-of-words data has no texts, so no names. ECE: expected calibration error of the first ten answers; times "
+        "are processor seconds of one thread on a busy machine, training of a blend with that of all its members.\n"
     ]
     data_sets = list(dict.fromkeys(row["data"] for row in together))
     gains = []
     for data in data_sets:
         mine = [row for row in together if row["data"] == data]
         base = [row for row in mine if row["witnesses"] == "xr-linear"]
-        full = [row for row in mine if row["witnesses"] in (BEST, "overlap + neighbors")]
+        full = [row for row in mine if row["witnesses"] in FULL]
         full = [row for row in full if row["witnesses"] == full[-1]["witnesses"]]
         gains.append([data, *(_gain(full, base, metric) for metric in SHOWN[:-1])])
     if gains:

@@ -162,6 +162,11 @@ class Model(Configured, Copyable):
         """True if scores say how likely a label is right, learned from rows that the model has not seen."""
         return False
 
+    @property
+    def may_deny(self) -> bool:
+        """True if a higher score can speak against a label, too; who weighs models finds out what it means."""
+        return False
+
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn asks of its estimators; a model is none, but can be made one."""
         raise InputError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ..arrays import Csr, Int64, TopK, as_labels, as_pairs, as_texts, assemble, for_scipy, is_list
-from ..core import Engine, InputError, StoreError, choice, flag, number, param, progress, run, thread_count
+from ..core import Engine, InputError, StoreError, choice, flag, integer, number, param, progress, run, thread_count
 from ..data import LabelKnowledge, TrainingData
 from ..explain import Explanation
 from ..model import Estimate, Model, check_k, check_label, check_label_ids, label_mask
@@ -61,6 +62,11 @@ class NameMatcher(Model):
         "words only",
         default=0.7,
     )
+    opening: int | None = param(
+        integer(at_least=1, or_none=True),
+        "read only so many characters of a text, up to the end of a word: what stands in its title; None for all",
+        default=None,
+    )
 
     _index: NameIndex | None = None
     _scorer: NameScorer | None = None
@@ -102,6 +108,11 @@ class NameMatcher(Model):
     def reads_texts(self) -> bool:
         """True: a name is looked for in the text."""
         return True
+
+    @property
+    def may_deny(self) -> bool:
+        """True of openings: what a page is called by, it is itself, and no answer where pages are to be linked."""
+        return self.opening is not None
 
     def finds_something(self, texts: Sequence[str]) -> list[bool]:
         """Whether there is a name, or a part of one, in each text."""
@@ -147,9 +158,9 @@ class NameMatcher(Model):
             raise InputError("a NameMatcher finds labels by their names; pass label_names=[…], one for each label")
         if len(names) < data.n_labels:
             raise InputError(f"names must be lists of names, one for each of {data.n_labels} labels; got {len(names)}")
-        texts = data.texts
-        if texts is None:
+        if data.texts is None:
             raise RuntimeError("fit has asked for texts")
+        texts = self._read(data.texts)
         reader, Y = self._reader(), data.Y
         if len(names) > data.n_labels:
             Y = assemble(Y.data, Y.indices, Y.indptr, (data.n_rows, len(names)))
@@ -182,13 +193,13 @@ class NameMatcher(Model):
             raise InputError("this NameMatcher knows several names a label and cannot learn on: train it again")
         names = [(name,) for name in known_names] if data.known is None else _all_names(data.known)
         counted = self._counted or data.n_rows - len(fresh)
-        reader, first = self._reader(), texts[:counted]
+        reader, first = self._reader(), self._read(texts[:counted])
         known = counted, sum(map(len, first))  # the rows are the same, unless some were forgotten
         words = self._words
         if words is None or words[0] != known:
             words = known, count_words(reader, first, self.threads)
         how = HowFound(reader, float(self.partial), _least(self.likeness), first, words[1], self.threads)
-        index, scorer = learned_on(self.scorer, names, data, fresh, again, how)
+        index, scorer = learned_on(self.scorer, names, replace(data, texts=self._read(texts)), fresh, again, how)
         other = self.clone().set_params(threads=self.threads)
         vars(other).update(
             _index=index, _scorer=scorer, _counted=counted, _words=words, _trained_with=self._trained_with
@@ -271,7 +282,11 @@ class NameMatcher(Model):
             raise InputError("a NameMatcher reads texts; pass texts=[…], one per row")
         shape = getattr(X, "shape", None)
         n_rows = int(shape[0]) if isinstance(shape, tuple) and shape else None
-        return as_texts(texts, n_rows=n_rows)
+        return self._read(as_texts(texts, n_rows=n_rows))
+
+    def _read(self, texts: Sequence[str]) -> Sequence[str]:
+        """What is read of texts."""
+        return texts if self.opening is None else [_opening(text, self.opening) for text in texts]
 
     def _left_out(self, leave_out: Any, n_rows: int) -> Csr | None:
         if leave_out is None:
@@ -313,6 +328,14 @@ class NameMatcher(Model):
         )
         out._scorer = NameScorer.from_arrays(state.arrays, n_labels)
         return out
+
+
+def _opening(text: str, most: int) -> str:
+    """The first words of a text, of so many characters together; if the first is longer, its beginning."""
+    if len(text) <= most or text[most].isspace():
+        return text[:most]
+    words = text[:most].rsplit(None, 1)
+    return words[0] if len(words) == 2 else text[:most]
 
 
 def _all_names(known: LabelKnowledge) -> list[Sequence[str]]:

@@ -3,7 +3,7 @@
 Of every pair (row, label) that a model proposes, each model says four things: its score, the rank among its own
 answers, the score beside its best one for the row, and that best one. With the label's frequency they are the inputs
 of small boosted trees, learned from rows that none of the models has seen. A higher score, a better rank never make a
-label less likely.
+label less likely, but of models that say so (`may_deny`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .members import asked, scores_of
 from .trials import Trial
 
 SAYS = 4  # what a member says of a pair: score, rank, score beside its best, its best
-MONOTONE = (1, -1, 1, 0)
+MONOTONE, FREE = (1, -1, 1, 0), (0, 0, 0, 0)  # how what is said may count
 UNKNOWN = np.float32(-1e30)  # of a pair that a member neither proposes nor can score
 GROWTH = Growth(trees=120, depth=5, rate=0.06, l2=3.0, least=2.0)
 CLEAR = 6  # ranks up to which every pair is learned from; of the rest, one in FAINT, which counts as many
@@ -51,9 +51,10 @@ class Blend(Storable):
         """From what members say of rows that they have not seen; `frequency`: of labels, for those who answer."""
         parts: list[tuple[Float32, Array, Float32]] = []
         unseen: list[tuple[Float32, Array, Float32]] = []
-        members = 0
+        members, monotone = 0, list[int]()
         for number, trial in enumerate(trials):
             members = len(trial.models)
+            monotone = [sign for model in trial.models for sign in (FREE if model.may_deny else MONOTONE)]
             blend = cls(SymmetricTrees.constant(0.0), trial.frequency.astype(np.float32), members, wide, ask)
             pool = Candidates.of(trial.found)
             said = blend.said(trial.models, trial.found, pool, trial.data.X, trial.data.texts)
@@ -71,7 +72,7 @@ class Blend(Storable):
         trees = SymmetricTrees.learn(
             np.concatenate(inputs),
             np.concatenate(right),
-            monotone=[*(MONOTONE * members), 0],
+            monotone=[*monotone, 0],
             weights=np.concatenate(weights),
             growth=GROWTH,
             threads=threads,

@@ -234,6 +234,21 @@ def test_a_wrong_number_of_labels_is_refused():
             xt.NameMatcher.from_state({}, State(meta={"n_labels": wrong}, arrays=state.arrays))
 
 
+def test_openings_are_whole_words_of_the_beginning():
+    model = fitted(opening=12)
+    assert model.may_deny
+    assert not fitted().may_deny
+    assert answers(model, "the boat on the lake") == ["boats"]  # 'the boat on' are eleven characters
+    assert answers(model, "boats and a lot of lakes") == ["boats"]
+    assert answers(model, "a lake boating") == ["lakes"]  # a cut word is no word
+    assert answers(model, "volcanoes of Iceland") == ["volcanoes"]
+    why = model.explain(None, 0, texts=["the boat on the lake"])
+    assert why.rank == 1
+    assert xt.NameMatcher(opening=4).fit(None, matrix(), texts=TEXTS, label_names=LABELS).n_labels == 6
+    with pytest.raises(xt.ParameterError, match="opening"):
+        xt.NameMatcher(opening=0)
+
+
 def test_progress_is_told():
     titles = []
 

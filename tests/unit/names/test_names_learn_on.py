@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from scipy.sparse import csr_array
 
 import xtrellis as xt
@@ -20,19 +21,20 @@ def labels(texts: list[str], known: int) -> csr_array:
     return csr_array(np.array(table, np.float32))
 
 
-def test_names_of_new_labels_are_counted_in_all_rows():
+@pytest.mark.parametrize(("opening", "before", "after"), [(None, 6, 12), (20, 0, 8)])
+def test_names_of_new_labels_are_counted_in_all_rows(opening, before, after):
     old, new = labels(OLD, 3), labels(NEW, 4)
     X = csr_array((len(OLD) + len(NEW), 0), dtype=np.float32)
     Y = csr_array(np.concatenate([old.toarray(), new.toarray()]))
-    first = xt.NameMatcher(threads=1).fit(None, old[:, :3], texts=OLD, label_names=NAMES[:3])
+    first = xt.NameMatcher(threads=1, opening=opening).fit(None, old[:, :3], texts=OLD, label_names=NAMES[:3])
     data = TrainingData.of(X, Y, texts=[*OLD, *NEW], label_names=NAMES)
     fresh = np.arange(len(OLD), len(OLD) + len(NEW))
     found, full = first.updated(data, fresh, NOTHING).scorer, first.clone().fit(data).scorer
     np.testing.assert_array_equal(found.rows, full.rows)
     np.testing.assert_array_equal(found.matches[0], full.matches[0])
     np.testing.assert_array_equal(found.hits[0], full.hits[0])
-    assert found.matches[0, 3] == 6 + 12  # six rows had the name before the label was there
-    assert found.hits[0, 3] == 12
+    assert found.matches[0, 3] == before + after  # six rows had the name before the label was there
+    assert found.hits[0, 3] == after
 
 
 def test_labels_that_are_learned_again_are_counted_anew():

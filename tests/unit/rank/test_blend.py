@@ -152,9 +152,32 @@ def test_of_trained_models(kitchen):
     assert evaluate(Y[500:], top, ["P@1"])["P@1"] > 60
 
 
+def test_a_page_is_not_what_it_links_to():
+    """Pages name those they link to, and begin with their own name: only who reads titles tells them apart."""
+    rng = np.random.default_rng(1)
+    names = [f"{a}{b}" for a in ("ka", "lo", "mi", "nu", "pe") for b in ("bar", "dol", "fin", "gus", "hem", "jat")]
+    own, links = rng.integers(0, 30, 900), rng.integers(0, 30, 900)
+    links = np.where(links == own, (links + 1) % 30, links)
+    texts = [
+        " ".join([names[i], "the page of many things to read about", *rng.permutation([names[i], names[j]])])
+        for i, j in zip(own, links, strict=True)
+    ]
+    X, Y = xt.Vectorizer().fit_transform(texts), sp.csr_array((np.ones(900), (np.arange(900), links)), shape=(900, 30))
+    found = {}
+    for opening in ([], [xt.NameMatcher(opening=10)]):
+        models = [xt.LinearTree(), xt.NameMatcher(), *opening]
+        model = xt.Ensemble(models=models, combine="learned", candidates=10, score_missing=False)
+        model.fit(X[:700], Y[:700], texts=texts[:700], label_names=names)
+        top = model.predict(X[700:], 1, texts=texts[700:])
+        found[len(models)] = evaluate(Y[700:], top, ["P@1"])["P@1"]
+    assert found[2] < 75
+    assert found[3] > 95
+
+
 def test_presets_by_name():
     best = xt.preset("best")
-    assert [type(m).__name__ for m in best.models] == ["LinearTree", "Neighbors", "NameMatcher"]
+    assert [type(m).__name__ for m in best.models] == ["LinearTree", "Neighbors", "NameMatcher", "NameMatcher"]
+    assert [m.may_deny for m in best.models] == [False, False, False, True]
     two = xt.preset("xr-linear+neighbors")
     assert two.combine == "learned"
     assert [type(m).__name__ for m in two.models] == ["LinearTree", "Neighbors"]
