@@ -6,6 +6,7 @@ by its folder is mapped from there.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from ..store import load, load_files, saved_files
 from ..tagger import Tagger
 
 DONE = "predictions.json"
+MANIFEST, DATA_MANIFEST = "model.json", "data.json"
 
 
 class RowsOf:
@@ -81,12 +83,16 @@ def loaded(model: Any) -> Any:
     name = model if isinstance(model, str) else id(model)
     if name not in _models:
         _models.clear()
-        found = load(model) if isinstance(model, str) else load_files(model)
-        for part in (getattr(found, "vectorizer", None), getattr(found, "model", found)):
-            if part is not None and "threads" in part.get_params(deep=False):
-                part.set_params(threads=1)  # a task has one processor
-        _models[name] = found, model
+        _models[name] = alone(load(model) if isinstance(model, str) else load_files(model)), model
     return _models[name][0]
+
+
+def alone(found: Any) -> Any:
+    """A model or tagger as a task has it: with one processor."""
+    for part in (getattr(found, "vectorizer", None), getattr(found, "model", found)):
+        if part is not None and "threads" in part.get_params(deep=False):
+            part.set_params(threads=1)
+    return found
 
 
 def answer(model: Any, rows: RowsOf, k: int) -> tuple[Any, Any]:
@@ -157,21 +163,15 @@ def predict_to(
     k, folder = check_k(k), as_path(to)
     integer(at_least=1)("batch", batch)
     files = shared_model(model)
-    made_from = {
-        "rows": dataset.n_rows,
-        "batch": batch,
-        "k": k,
-        "model": str(model) if isinstance(files, str) else None,
-    }
+    made_from = {"rows": dataset.n_rows, "batch": batch, "k": k, "model": _model_hash(files), "data": _hash(dataset)}
     plan = folder / "plan.json"
     if (folder / DONE).exists():
         raise InputError(f"{folder} holds predictions already; choose another folder")
-    if (
-        folder.exists()
-        and any(folder.iterdir())
-        and (not plan.is_file() or json.loads(plan.read_text(encoding="utf-8")) != made_from)
-    ):
-        raise InputError(f"{folder} holds other files; choose another folder")
+    if folder.exists() and any(folder.iterdir()):
+        if not plan.is_file():
+            raise InputError(f"{folder} holds other files; choose another folder")
+        if json.loads(plan.read_text(encoding="utf-8")) != made_from:
+            raise InputError(f"{folder} holds answers of another model or other rows; choose another folder")
     folder.mkdir(parents=True, exist_ok=True)
     plan.write_text(json.dumps(made_from), encoding="utf-8")
     parts = -(-dataset.n_rows // batch)
@@ -193,6 +193,27 @@ def predict_to(
     return dataset.n_rows
 
 
+def _model_hash(files: Any) -> str:
+    """Of the manifest, which holds the hashes of all files."""
+    manifest = Path(files, MANIFEST).read_bytes() if isinstance(files, str) else bytes(files[MANIFEST])
+    return hashlib.sha256(manifest).hexdigest()
+
+
+def _hash(dataset: Dataset) -> str:
+    """Of what is predicted for; a data folder's manifest holds the hashes of its files."""
+    found = hashlib.sha256()
+    if isinstance(dataset, StoredDataset) and dataset.path is not None and dataset.rows is not None:
+        found.update(repr(dataset.rows).encode() + (dataset.path / DATA_MANIFEST).read_bytes())
+    elif dataset.texts is not None:
+        for text in dataset.texts:
+            encoded = text.encode("utf-8", "surrogatepass")
+            found.update(len(encoded).to_bytes(8, "little") + encoded)
+    elif dataset.X is not None:
+        for array in (dataset.X.indptr, dataset.X.indices, dataset.X.data):
+            found.update(np.ascontiguousarray(array).view(np.uint8).data)
+    return found.hexdigest()
+
+
 class PredictBatches:
     """For Ray Data: `dataset.map_batches(xt.engines.PredictBatches, fn_constructor_args=("model",), …)`.
 
@@ -201,7 +222,7 @@ class PredictBatches:
 
     def __init__(self, model: str, k: int = 10, *, text_column: str = "text") -> None:
         self.k, self.text_column = check_k(k), text_column
-        self.tagger = load(model, kind=Tagger)
+        self.tagger = alone(load(model, kind=Tagger))
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         if self.text_column not in batch:
