@@ -16,7 +16,14 @@ def cluster():
     from ray.cluster_utils import Cluster
 
     head = {"num_cpus": 2, "include_dashboard": False, "object_store_memory": 200 << 20}
-    cluster = Cluster(initialize_head=True, connect=True, head_node_args=head)
+    for left in (2, 1, 0):
+        try:
+            cluster = Cluster(initialize_head=True, connect=True, head_node_args=head)
+            break
+        except Exception:  # Ray gives its own processes half a minute, which is too little on a busy machine
+            ray.shutdown()
+            if not left:
+                raise
     yield cluster
     ray.shutdown()
     cluster.shutdown()

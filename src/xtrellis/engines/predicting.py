@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -65,26 +65,37 @@ def batches(dataset: Dataset, size: int) -> Iterator[RowsOf]:
             yield RowsOf(None, first, last, some.X if texts is None else None, texts)
 
 
-def shared_model(model: Any) -> Any:
-    """What travels to the nodes: a path, or the bytes of all files."""
+class SharedModel(NamedTuple):
+    """What travels to the nodes: where a model lies, or all of its files; and a hash of them, by which it is known."""
+
+    digest: str
+    place: str | dict[str, Any]
+
+    def load(self) -> Any:
+        return load(self.place) if isinstance(self.place, str) else load_files(self.place)
+
+
+def shared_model(model: Any) -> SharedModel:
+    """The hash is that of the manifest, which holds the hashes of all files."""
     if isinstance(model, (str, os.PathLike)):
         load(model)  # or an error, now
-        return str(as_path(model).absolute())
+        folder = as_path(model).absolute()
+        return SharedModel(hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest(), str(folder))
     if not isinstance(model, (Model, Tagger)):
         raise InputError(f"model must be a model, a tagger, or the folder of one; got {shown(model)}")
-    return saved_files(model)
+    files = saved_files(model)
+    return SharedModel(hashlib.sha256(bytes(files[MANIFEST])).hexdigest(), files)
 
 
-_models: dict[Any, Any] = {}  # of this process: the last one
+_models: dict[str, tuple[Any, SharedModel]] = {}  # of this process: the last one
 
 
-def loaded(model: Any) -> Any:
+def loaded(model: SharedModel) -> Any:
     """The model again, mapped once a process: files that came by Ray are its own memory, which all of a node share."""
-    name = model if isinstance(model, str) else id(model)
-    if name not in _models:
+    if model.digest not in _models:
         _models.clear()
-        _models[name] = alone(load(model) if isinstance(model, str) else load_files(model)), model
-    return _models[name][0]
+        _models[model.digest] = alone(model.load()), model
+    return _models[model.digest][0]
 
 
 def alone(found: Any) -> Any:
@@ -95,13 +106,13 @@ def alone(found: Any) -> Any:
     return found
 
 
-def answer(model: Any, rows: RowsOf, k: int) -> tuple[Any, Any]:
+def answer(model: SharedModel, rows: RowsOf, k: int) -> tuple[Any, Any]:
     """A task."""
     top = loaded(model).predict(rows.given(), k)
     return top.labels, top.scores
 
 
-def answer_to(model: Any, rows: RowsOf, k: int, to: str) -> int:
+def answer_to(model: SharedModel, rows: RowsOf, k: int, to: str) -> int:
     """A task whose answers go to a file: it is there whole, or not at all."""
     tagger = loaded(model)
     if not isinstance(tagger, Tagger):
@@ -133,7 +144,7 @@ def predict_all(engine: Engine, model: Any, dataset: Dataset, k: int, batch: int
     k = check_k(k)
     integer(at_least=1)("batch", batch)
     files = shared_model(model)
-    n_labels = loaded(files).n_labels
+    n_labels = (files.load() if isinstance(files.place, str) else model).n_labels
     width = min(k, n_labels)
     handle = engine.share(files)
     labels = np.full((dataset.n_rows, width), -1, np.int32)
@@ -163,7 +174,7 @@ def predict_to(
     k, folder = check_k(k), as_path(to)
     integer(at_least=1)("batch", batch)
     files = shared_model(model)
-    made_from = {"rows": dataset.n_rows, "batch": batch, "k": k, "model": _model_hash(files), "data": _hash(dataset)}
+    made_from = {"rows": dataset.n_rows, "batch": batch, "k": k, "model": files.digest, "data": _hash(dataset)}
     plan = folder / "plan.json"
     if (folder / DONE).exists():
         raise InputError(f"{folder} holds predictions already; choose another folder")
@@ -191,12 +202,6 @@ def predict_to(
         left.unlink(missing_ok=True)
     plan.replace(folder / DONE)
     return dataset.n_rows
-
-
-def _model_hash(files: Any) -> str:
-    """Of the manifest, which holds the hashes of all files."""
-    manifest = Path(files, MANIFEST).read_bytes() if isinstance(files, str) else bytes(files[MANIFEST])
-    return hashlib.sha256(manifest).hexdigest()
 
 
 def _hash(dataset: Dataset) -> str:
