@@ -38,10 +38,10 @@ from xtrellis.linear.train import MANY, Trainer
 
 TEST_ROWS = 20_000
 STAGES = {  # seconds of a stage = Σ constant × count
-    "vectors": ("products",),
-    "clusters": ("entries_by_level",),
+    "vectors": ("products", "wide_products"),
+    "clusters": ("growing_entries",),
     "routes": ("pairs_by_level", "labels_by_segment", "visits"),
-    "blocks": ("work", "growing_work", "visited_entries", "model_bytes"),
+    "blocks": ("growing_visits", "growing_work", "wide_work", "model_bytes"),
     "join": ("model_bytes",),
 }
 
@@ -153,13 +153,15 @@ def counts(line: dict[str, Any]) -> dict[str, float]:
     bits = max(1.0, np.ceil(np.log2(line["labels"] / BalancedTree().max_leaf)))
     return {
         "products": line["pairs"] * line["nonzeros"],
-        "entries_by_level": line["entries"] * bits,
+        "wide_products": line["pairs"] * line["nonzeros"] * line["features"] ** 0.5,  # sums no longer in the cache
+        "growing_entries": line["entries"] * bits * line["labels"] ** 0.25,
         "pairs_by_level": line["pairs"] * line["levels"],
         "labels_by_segment": line["labels"] * line["segments"],
         "visits": line["visits"],
-        "work": line["work"],  # rows × non-zeros × groups of 32 classifiers
-        "growing_work": line["growing_work"],  # the same × (rows of the node)^¼: more rows take more epochs
-        "visited_entries": line["visits"] * line["nonzeros"],
+        # rows × non-zeros × groups of 32 classifiers × (rows of the node)^¼: more rows take more epochs
+        "growing_work": line["growing_work"],
+        "growing_visits": line["growing_work"] / line["nonzeros"],  # what a visit costs whatever its row holds
+        "wide_work": line["growing_work"] * line["features"] ** 0.5,
         "model_bytes": line["model_bytes"],
     }
 
