@@ -71,7 +71,7 @@ def test_negatives_of_search_overlap_several_trees_and_ensembles(cluster, data, 
         "overlap": lambda: model(overlap=xt.Overlap(copies=2)),
         "trees": lambda: model(n_trees=2),
         "kmeans": lambda: xt.LinearTree(index=xt.KMeansTree(), seed=5),  # its index is built by the driver
-        "ensemble": lambda: xt.Ensemble([model(), xt.LinearTree(seed=6)]),
+        "ensemble": lambda: xt.Ensemble(models=[model(), xt.LinearTree(seed=6)]),
     }
     for name, make in kinds.items():
         with xt.engines.Ray(workers=2) as engine:
