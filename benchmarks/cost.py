@@ -13,7 +13,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import tempfile
 import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,75 +30,122 @@ from xtrellis.index import BalancedTree, build_tree
 from xtrellis.index.shape import balanced_levels
 from xtrellis.labels import LabelSpace
 from xtrellis.linear.blocks import GROUP
-from xtrellis.linear.packed import PackedTree
+from xtrellis.linear.memory import give_back
+from xtrellis.linear.packed import PackedTree, ranks_by_frequency
 from xtrellis.linear.routes import Routes, Visitors
 from xtrellis.linear.segments import MAX_SEGMENT
 from xtrellis.linear.train import MANY, Trainer
 
+TEST_ROWS = 20_000
 STAGES = {  # seconds of a stage = Σ constant × count
-    "vectors": ("products",),
-    "clusters": ("entries_by_level",),
+    "vectors": ("products", "wide_products"),
+    "clusters": ("growing_entries",),
     "routes": ("pairs_by_level", "labels_by_segment", "visits"),
-    "blocks": ("work", "growing_work", "visited_entries", "model_bytes"),
+    "blocks": ("growing_visits", "growing_work", "wide_work", "model_bytes"),
     "join": ("model_bytes",),
 }
 
 
-def measure(args: argparse.Namespace) -> None:
-    data = xt.synthetic(
-        n_rows=args.rows, n_labels=args.labels, n_features=args.features, features_per_row=args.nonzeros, seed=args.seed
-    )
-    rows = TrainingData.of(data, None).at_unit_length()
-    spent: dict[str, float] = {}
+class Stages:
+    """Of every stage: processor seconds, seconds by the clock, and the largest resident set, in GB."""
 
-    def timed(stage: str, function: Any) -> Any:
-        begun = time.process_time()
-        made = function()
-        spent[stage] = round(time.process_time() - begun, 4)
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self.wall: dict[str, float] = {}
+        self.peak_gb: dict[str, float] = {}
+
+    def __call__(self, stage: str, function: Any, *given: Any, **named: Any) -> Any:
+        Path("/proc/self/clear_refs").write_text("5")  # the largest resident set is counted from here on
+        begun, spent = time.perf_counter(), time.process_time()
+        made = function(*given, **named)
+        self.seconds[stage] = round(time.process_time() - spent, 4)
+        self.wall[stage] = round(time.perf_counter() - begun, 4)
+        lines = Path("/proc/self/status").read_text().splitlines()
+        most = next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
+        self.peak_gb[stage] = round(most * 1024 / 1e9, 3)
+        print(f"{stage:10}{self.seconds[stage]:10.2f} s{self.peak_gb[stage]:8.2f} GB", flush=True)
         return made
 
-    model = xt.LinearTree(seed=0, threads=1)
-    space = LabelSpace(rows, threads=1)
-    vectors = timed("vectors", lambda: space.vectors)
-    tree = timed("clusters", lambda: build_tree(model.index, space, seed=0))
+
+def measure(args: argparse.Namespace) -> None:
+    timed = Stages()
+    world = {
+        "n_labels": args.labels, "n_features": args.features, "features_per_row": args.nonzeros, "seed": args.seed
+    }  # fmt: skip
+    data = timed("data", xt.synthetic, n_rows=args.rows, **world)
+    rows = TrainingData.of(data, None).at_unit_length()
+    del data
+    model = xt.LinearTree(seed=0, threads=args.threads)
+    space = LabelSpace(rows, threads=args.threads)
+    entries = timed("vectors", count_entries, space)
+    tree = timed("clusters", build_tree, model.index, space, seed=0)
+    del space
+    give_back()
     trainer = Trainer(
-        rows.X, rows.Y, tree, model.solver(), model.negative_rows(), storage=model.storage, seed=0, threads=1
+        rows.X,
+        rows.Y,
+        tree,
+        model.solver(),
+        model.negative_rows(),
+        storage=model.storage,
+        seed=0,
+        threads=args.threads,
     )
-    spans = [span for level in trainer.levels for span in level]
-    routes = timed("routes", lambda: route_all(trainer))
+    nonzeros = rows.X.nnz / rows.n_rows
+    counted = timed("routes", count_visits, trainer, nonzeros)
     segments = timed("blocks", trainer.train)
-    spent["blocks"] = round(spent["blocks"] - spent["routes"], 4)
-    joining = {"transform": model.transform, "storage": model.storage, "label_ranks": np.empty(0, np.int32)}
-    packed = timed("join", lambda: PackedTree.join(tree, segments, rows.n_features, **joining))
-    visits = work = growing = 0
-    for some in routes:
-        here = np.diff(some.node_offsets)
-        children = np.diff(tree.offsets[some.first : some.first + len(here) + 1])
-        visits += int(here.sum())
-        passes = here * -(-children // GROUP) * (rows.X.nnz / rows.n_rows)
-        work += int(passes.sum())
-        growing += int((passes * here**0.25).sum())
+    timed.seconds["blocks"] = round(timed.seconds["blocks"] - timed.seconds["routes"], 4)
+    joining = {
+        "transform": model.transform, "storage": model.storage, "label_ranks": ranks_by_frequency(rows.label_counts)
+    }  # fmt: skip
+    packed = timed("join", PackedTree.join, tree, segments, rows.n_features, **joining)
     shape = {
         "rows": rows.n_rows, "labels": rows.n_labels, "features": rows.n_features,
-        "nonzeros": round(rows.X.nnz / rows.n_rows, 3), "pairs": int(rows.Y.nnz),
-        "levels": len(trainer.levels), "segments": len(spans), "visits": visits,
-        "entries": int(vectors.nnz), "model_bytes": int(packed.n_bytes),
+        "nonzeros": round(nonzeros, 3), "pairs": int(rows.Y.nnz),
+        "levels": len(trainer.levels), "segments": sum(map(len, trainer.levels)),
+        "entries": entries, "model_bytes": int(packed.n_bytes), **counted,
     }  # fmt: skip
-    record("cost", use=args.use, seed=args.seed, **shape, work=work, growing_work=growing, seconds=spent)
-    print(json.dumps({**shape, "seconds": spent}))
+    trained = xt.LinearTree.of_trees([packed], model).set_params(threads=args.threads)
+    del trainer, segments, packed, rows
+    with tempfile.TemporaryDirectory() as place:
+        timed("save", trained.save, f"{place}/model")
+    test = xt.synthetic(n_rows=TEST_ROWS, first_row=args.rows, **world)
+    top = timed("predict", trained.predict, test.X, k=5)
+    found = {name: round(float(value), 2) for name, value in xt.evaluate(test.Y, top, metrics=["P@1", "P@5"]).items()}
+    record(
+        "cost", use=args.use, curve=args.curve, seed=args.seed, threads=args.threads, **shape, seconds=timed.seconds,
+        wall=timed.wall, peak_gb=timed.peak_gb, test_rows=TEST_ROWS, **found,
+    )  # fmt: skip
+    print(json.dumps({**shape, "seconds": timed.seconds, **found}))
 
 
-def route_all(trainer: Trainer) -> list[Routes]:
-    """As a training does it."""
-    out, visitors = [], None
+def count_entries(space: LabelSpace) -> int:
+    """Of the label vectors, which are made by that."""
+    return int(space.vectors.nnz)
+
+
+def count_visits(trainer: Trainer, nonzeros: float) -> Counter[str]:
+    """What the classifiers grow with, found by routing all rows."""
+    out: Counter[str] = Counter()
+    for some in route_all(trainer):
+        here = np.diff(some.node_offsets)
+        children = np.diff(trainer.tree.offsets[some.first : some.first + len(here) + 1])
+        passes = here * -(-children // GROUP) * nonzeros
+        out["visits"] += int(here.sum())
+        out["work"] += int(passes.sum())
+        out["growing_work"] += int((passes * here**0.25).sum())
+    return out
+
+
+def route_all(trainer: Trainer) -> Iterator[Routes]:
+    """As a training does it, segment by segment."""
+    visitors = None
     for level in trainer.levels:
         if len(level) >= MANY:
             visitors = visitors or Visitors(trainer.Y, trainer.tree)
             visitors.begin_level(level[0][0], level[-1][1])
-            out += [visitors.routes(*span) for span in level]
-        else:
-            out += [Routes.of_nodes(trainer.Y, trainer.tree, *span) for span in level]
-    return out
+        for span in level:
+            yield visitors.routes(*span) if len(level) >= MANY else Routes.of_nodes(trainer.Y, trainer.tree, *span)
 
 
 def counts(line: dict[str, Any]) -> dict[str, float]:
@@ -102,13 +153,15 @@ def counts(line: dict[str, Any]) -> dict[str, float]:
     bits = max(1.0, np.ceil(np.log2(line["labels"] / BalancedTree().max_leaf)))
     return {
         "products": line["pairs"] * line["nonzeros"],
-        "entries_by_level": line["entries"] * bits,
+        "wide_products": line["pairs"] * line["nonzeros"] * line["features"] ** 0.5,  # sums no longer in the cache
+        "growing_entries": line["entries"] * bits * line["labels"] ** 0.25,
         "pairs_by_level": line["pairs"] * line["levels"],
         "labels_by_segment": line["labels"] * line["segments"],
         "visits": line["visits"],
-        "work": line["work"],  # rows × non-zeros × groups of 32 classifiers
-        "growing_work": line["growing_work"],  # the same × (rows of the node)^¼: more rows take more epochs
-        "visited_entries": line["visits"] * line["nonzeros"],
+        # rows × non-zeros × groups of 32 classifiers × (rows of the node)^¼: more rows take more epochs
+        "growing_work": line["growing_work"],
+        "growing_visits": line["growing_work"] / line["nonzeros"],  # what a visit costs whatever its row holds
+        "wide_work": line["growing_work"] * line["features"] ** 0.5,
         "model_bytes": line["model_bytes"],
     }
 
@@ -132,7 +185,9 @@ def expected(constants: dict[str, dict[str, float]], line: dict[str, Any]) -> di
 
 
 def read_lines() -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (RESULTS / "cost.jsonl").read_text().splitlines()]
+    """Those with the largest resident set of every stage; older ones are of other kernels on another machine."""
+    lines = [json.loads(line) for line in (RESULTS / "cost.jsonl").read_text().splitlines()]
+    return [line for line in lines if "peak_gb" in line]
 
 
 def fit(_: argparse.Namespace) -> None:
@@ -141,11 +196,14 @@ def fit(_: argparse.Namespace) -> None:
     for stage, terms in constants.items():
         print(stage, ", ".join(f"{1e9 * value:.3g} ns × {name}" for name, value in terms.items()))
     for line in lines:
-        found, told = sum(line["seconds"].values()), sum(expected(constants, line).values())
+        each = expected(constants, line)
+        found, told = sum(line["seconds"][stage] for stage in STAGES), sum(each.values())
         shape = f"{line['rows']:,} rows, {line['labels']:,} labels, {line['nonzeros']:.0f} non-zeros"
         print(f"{line['use']}: {shape}: {found:.2f} s measured, {told:.2f} s by the model ({told / found - 1:+.0%})")
         if line["use"] == "check":
-            record("cost", use="checked", shape=shape, measured=round(found, 3), modelled=round(told, 3))
+            stages = {stage: [line["seconds"][stage], round(each[stage], 2)] for stage in STAGES}
+            print("    measured and by the model:", stages)
+            record("cost", use="checked", shape=shape, measured=round(found, 3), modelled=round(told, 3), stages=stages)
 
 
 def imagined(args: argparse.Namespace, like: dict[str, Any]) -> dict[str, Any]:
@@ -220,6 +278,8 @@ def main() -> None:
         if name == "measure":
             command.add_argument("--use", choices=["fit", "check"], default="fit")
             command.add_argument("--seed", type=int, default=0)
+            command.add_argument("--threads", type=int, default=1)
+            command.add_argument("--curve", choices=["rows", "labels", "features", "nonzeros"], help="it belongs to")
         if name == "ask":
             command.add_argument("--labels-a-row", type=float, default=3)
             command.add_argument("--nodes", type=int, default=64)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import heapq
-import json
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -175,8 +174,8 @@ def graph(
 
 
 def main() -> None:
-    from common import RESULTS, record
-    from cost import expected, fitted, imagined
+    from common import record
+    from cost import expected, fitted, imagined, read_lines
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, value in (("rows", 100e6), ("labels", 10e6), ("features", 3e6)):
@@ -186,7 +185,7 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=64)
     parser.add_argument("--cores", type=int, default=16)
     args = parser.parse_args()
-    lines = [json.loads(line) for line in (RESULTS / "cost.jsonl").read_text().splitlines()]
+    lines = read_lines()
     constants = fitted([line for line in lines if line["use"] == "fit"])
     like = max((line for line in lines if line["use"] in ("fit", "check")), key=lambda line: line["visits"])
     shape = imagined(args, like)

@@ -52,18 +52,6 @@ def expected(data, tmp_path_factory):
     return content(folder)
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    """One cluster for all tests, which takes longer to start than they take: engines use what is there."""
-    from ray.cluster_utils import Cluster
-
-    head = {"num_cpus": 2, "include_dashboard": False, "object_store_memory": 200 << 20}
-    cluster = Cluster(initialize_head=True, connect=True, head_node_args=head)
-    yield cluster
-    ray.shutdown()
-    cluster.shutdown()
-
-
 @pytest.mark.parametrize("workers", [1, 2, 4])
 def test_the_same_bytes_for_any_number_of_workers(cluster, data, expected, tmp_path, workers):
     xt.write(data, tmp_path / "data.xt")
@@ -77,13 +65,19 @@ def test_the_same_bytes_for_any_number_of_workers(cluster, data, expected, tmp_p
         assert np.array_equal(top.scores, again.scores)
 
 
-def test_negatives_of_search_overlap_and_several_trees(cluster, data):
-    for given in ({"negatives": "both"}, {"overlap": xt.Overlap(copies=2)}, {"n_trees": 2}):
+def test_negatives_of_search_overlap_several_trees_and_ensembles(cluster, data, tmp_path):
+    kinds = {
+        "negatives": lambda: model(negatives="both"),
+        "overlap": lambda: model(overlap=xt.Overlap(copies=2)),
+        "trees": lambda: model(n_trees=2),
+        "kmeans": lambda: xt.LinearTree(index=xt.KMeansTree(), seed=5),  # its index is built by the driver
+        "ensemble": lambda: xt.Ensemble(models=[model(), xt.LinearTree(seed=6)]),
+    }
+    for name, make in kinds.items():
         with xt.engines.Ray(workers=2) as engine:
-            far = model(**given).fit(data, engine=engine).predict(data.X, k=5)
-        near = model(**given).fit(data).predict(data.X, k=5)
-        assert np.array_equal(far.labels, near.labels)
-        assert np.array_equal(far.scores, near.scores)
+            make().fit(data, engine=engine).save(tmp_path / f"far-{name}")
+        make().fit(data).save(tmp_path / f"near-{name}")
+        assert content(tmp_path / f"far-{name}") == content(tmp_path / f"near-{name}"), name
 
 
 def test_tasks_that_end_in_another_order_give_the_same(data, expected, tmp_path, monkeypatch):
@@ -203,6 +197,14 @@ def test_predictions_in_parts_go_on_where_they_stopped(cluster, data, tmp_path):
         assert (half / first).stat().st_mtime_ns == before
         with pytest.raises(xt.InputError, match="already"):
             predict_to(engine, tmp_path / "model", data, half, k=3, batch=400)
+        (half / "predictions.json").rename(half / "plan.json")  # as if it had been stopped
+        (half / first).unlink()
+        model(cost=2.0).fit(data).save(tmp_path / "other")
+        for what, rows in (("other", data), ("model", xt.Dataset(data.X * 2, data.Y))):
+            with pytest.raises(xt.InputError, match="other model or other rows"):
+                predict_to(engine, tmp_path / what, rows, half, k=3, batch=400)
+        predict_to(engine, tmp_path / "model", data, half, k=3, batch=400)
+        assert content(half) == whole
     top = trained.predict(data.X, k=3)
     lines = [json.loads(line) for name in sorted(whole)[:4] for line in whole[name].decode().splitlines()]
     assert [line["labels"] for line in lines] == [[str(label) for label in row if label >= 0] for row in top.labels]
@@ -224,6 +226,17 @@ def test_what_cannot_be_is_said_in_a_line(cluster, data, tmp_path):
     (tmp_path / "data.xt").rename(tmp_path / "elsewhere.xt")
     with pytest.raises(xt.DataError, match="every node can read it"):
         model().fit(stored, engine=xt.engines.Ray(workers=1))
+    trained = model().fit(data)
+    with pytest.raises(xt.DataError, match="every node can read it"):
+        xt.engines.Ray(workers=1).predict(trained, stored, k=3)
+    xt.write(data, tmp_path / "cut.xt")
+    stored = xt.open(tmp_path / "cut.xt")
+    os.truncate(tmp_path / "cut.xt" / "x.values", (tmp_path / "cut.xt" / "x.values").stat().st_size - 4)
+    with pytest.raises(xt.DataError, match="cut off"):
+        model().fit(stored, engine=xt.engines.Ray(workers=1))
+    with pytest.raises(xt.DataError, match="cut off"):
+        predict_to(xt.engines.Ray(workers=1), trained, stored, tmp_path / "answers", k=3)
+    assert [file.name for file in (tmp_path / "answers").iterdir()] == ["plan.json"]
 
 
 def test_a_task_without_memory_is_cut(data, expected, tmp_path):
@@ -250,6 +263,8 @@ def test_a_task_without_memory_is_cut(data, expected, tmp_path):
 
 def test_a_task_that_meets_a_lack_of_memory_on_a_worker_is_cut(cluster):
     def total(first, last):  # made here, so that Ray takes it along: workers cannot import this file
+        if last - first > 6:
+            raise ray.exceptions.OutOfMemoryError("as Ray says of a worker that it had to end")
         if last - first > 3:
             np.empty(1 << 60, np.uint8)  # more than any machine has
         return sum(range(first, last))
@@ -272,6 +287,13 @@ def test_other_versions_are_told(cluster, data, monkeypatch):
     monkeypatch.setattr("xtrellis.engines.ray.__version__", "0.0.1")
     with pytest.raises(xt.InputError, match=r"xtrellis is .* and 0\.0\.1 here; install the same everywhere"):
         model().fit(data, engine=xt.engines.Ray(workers=1))
+
+
+def test_another_ray_is_told(cluster):
+    call = f"import ray, xtrellis as xt; ray.__version__ = '0.0.1'; xt.engines.Ray({cluster.address!r}).__enter__()"
+    done = subprocess.run([sys.executable, "-c", call], capture_output=True, text=True, check=False)
+    assert f"InputError: the Ray cluster at {cluster.address!r} has other versions than this program" in done.stderr
+    assert "0.0.1" in done.stderr
 
 
 def test_ray_data_takes_the_class(cluster, tmp_path):

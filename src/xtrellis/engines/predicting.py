@@ -6,12 +6,13 @@ by its folder is mapped from there.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from ..store import load, load_files, saved_files
 from ..tagger import Tagger
 
 DONE = "predictions.json"
+MANIFEST, DATA_MANIFEST = "model.json", "data.json"
 
 
 class RowsOf:
@@ -63,39 +65,54 @@ def batches(dataset: Dataset, size: int) -> Iterator[RowsOf]:
             yield RowsOf(None, first, last, some.X if texts is None else None, texts)
 
 
-def shared_model(model: Any) -> Any:
-    """What travels to the nodes: a path, or the bytes of all files."""
+class SharedModel(NamedTuple):
+    """What travels to the nodes: where a model lies, or all of its files; and a hash of them, by which it is known."""
+
+    digest: str
+    place: str | dict[str, Any]
+
+    def load(self) -> Any:
+        return load(self.place) if isinstance(self.place, str) else load_files(self.place)
+
+
+def shared_model(model: Any) -> SharedModel:
+    """The hash is that of the manifest, which holds the hashes of all files."""
     if isinstance(model, (str, os.PathLike)):
         load(model)  # or an error, now
-        return str(as_path(model).absolute())
+        folder = as_path(model).absolute()
+        return SharedModel(hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest(), str(folder))
     if not isinstance(model, (Model, Tagger)):
         raise InputError(f"model must be a model, a tagger, or the folder of one; got {shown(model)}")
-    return saved_files(model)
+    files = saved_files(model)
+    return SharedModel(hashlib.sha256(bytes(files[MANIFEST])).hexdigest(), files)
 
 
-_models: dict[Any, Any] = {}  # of this process: the last one
+_models: dict[str, tuple[Any, SharedModel]] = {}  # of this process: the last one
 
 
-def loaded(model: Any) -> Any:
+def loaded(model: SharedModel) -> Any:
     """The model again, mapped once a process: files that came by Ray are its own memory, which all of a node share."""
-    name = model if isinstance(model, str) else id(model)
-    if name not in _models:
+    if model.digest not in _models:
         _models.clear()
-        found = load(model) if isinstance(model, str) else load_files(model)
-        for part in (getattr(found, "vectorizer", None), getattr(found, "model", found)):
-            if part is not None and "threads" in part.get_params(deep=False):
-                part.set_params(threads=1)  # a task has one processor
-        _models[name] = found, model
-    return _models[name][0]
+        _models[model.digest] = alone(model.load()), model
+    return _models[model.digest][0]
 
 
-def answer(model: Any, rows: RowsOf, k: int) -> tuple[Any, Any]:
+def alone(found: Any) -> Any:
+    """A model or tagger as a task has it: with one processor."""
+    for part in (getattr(found, "vectorizer", None), getattr(found, "model", found)):
+        if part is not None and "threads" in part.get_params(deep=False):
+            part.set_params(threads=1)
+    return found
+
+
+def answer(model: SharedModel, rows: RowsOf, k: int) -> tuple[Any, Any]:
     """A task."""
     top = loaded(model).predict(rows.given(), k)
     return top.labels, top.scores
 
 
-def answer_to(model: Any, rows: RowsOf, k: int, to: str) -> int:
+def answer_to(model: SharedModel, rows: RowsOf, k: int, to: str) -> int:
     """A task whose answers go to a file: it is there whole, or not at all."""
     tagger = loaded(model)
     if not isinstance(tagger, Tagger):
@@ -127,7 +144,7 @@ def predict_all(engine: Engine, model: Any, dataset: Dataset, k: int, batch: int
     k = check_k(k)
     integer(at_least=1)("batch", batch)
     files = shared_model(model)
-    n_labels = loaded(files).n_labels
+    n_labels = (files.load() if isinstance(files.place, str) else model).n_labels
     width = min(k, n_labels)
     handle = engine.share(files)
     labels = np.full((dataset.n_rows, width), -1, np.int32)
@@ -157,21 +174,15 @@ def predict_to(
     k, folder = check_k(k), as_path(to)
     integer(at_least=1)("batch", batch)
     files = shared_model(model)
-    made_from = {
-        "rows": dataset.n_rows,
-        "batch": batch,
-        "k": k,
-        "model": str(model) if isinstance(files, str) else None,
-    }
+    made_from = {"rows": dataset.n_rows, "batch": batch, "k": k, "model": files.digest, "data": _hash(dataset)}
     plan = folder / "plan.json"
     if (folder / DONE).exists():
         raise InputError(f"{folder} holds predictions already; choose another folder")
-    if (
-        folder.exists()
-        and any(folder.iterdir())
-        and (not plan.is_file() or json.loads(plan.read_text(encoding="utf-8")) != made_from)
-    ):
-        raise InputError(f"{folder} holds other files; choose another folder")
+    if folder.exists() and any(folder.iterdir()):
+        if not plan.is_file():
+            raise InputError(f"{folder} holds other files; choose another folder")
+        if json.loads(plan.read_text(encoding="utf-8")) != made_from:
+            raise InputError(f"{folder} holds answers of another model or other rows; choose another folder")
     folder.mkdir(parents=True, exist_ok=True)
     plan.write_text(json.dumps(made_from), encoding="utf-8")
     parts = -(-dataset.n_rows // batch)
@@ -193,6 +204,21 @@ def predict_to(
     return dataset.n_rows
 
 
+def _hash(dataset: Dataset) -> str:
+    """Of what is predicted for; a data folder's manifest holds the hashes of its files."""
+    found = hashlib.sha256()
+    if isinstance(dataset, StoredDataset) and dataset.path is not None and dataset.rows is not None:
+        found.update(repr(dataset.rows).encode() + (dataset.path / DATA_MANIFEST).read_bytes())
+    elif dataset.texts is not None:
+        for text in dataset.texts:
+            encoded = text.encode("utf-8", "surrogatepass")
+            found.update(len(encoded).to_bytes(8, "little") + encoded)
+    elif dataset.X is not None:
+        for array in (dataset.X.indptr, dataset.X.indices, dataset.X.data):
+            found.update(np.ascontiguousarray(array).view(np.uint8).data)
+    return found.hexdigest()
+
+
 class PredictBatches:
     """For Ray Data: `dataset.map_batches(xt.engines.PredictBatches, fn_constructor_args=("model",), …)`.
 
@@ -201,7 +227,7 @@ class PredictBatches:
 
     def __init__(self, model: str, k: int = 10, *, text_column: str = "text") -> None:
         self.k, self.text_column = check_k(k), text_column
-        self.tagger = load(model, kind=Tagger)
+        self.tagger = alone(load(model, kind=Tagger))
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         if self.text_column not in batch:

@@ -46,6 +46,7 @@ class Ray(Engine):
         self.address, self._wanted = address, workers
         self._depth, self._started = 0, False
         self._ray: Any = None
+        self._remote: Any = None  # one for all tasks: workers load it once
 
     def __enter__(self) -> Self:
         if self._depth == 0:
@@ -58,7 +59,7 @@ class Ray(Engine):
     ) -> None:
         self._depth -= 1
         if self._depth == 0 and self._started:
-            self._started = False
+            self._started, self._remote = False, None
             self._ray.shutdown()
 
     def _connect(self) -> None:
@@ -113,17 +114,19 @@ class Ray(Engine):
 
     def _run(self, function: Any, queue: Any, done: Any, split: Any) -> None:
         ray = self._ray
-        remote = ray.remote(num_cpus=1, max_retries=RETRIES)(_task)
+        if self._remote is None:
+            self._remote = ray.remote(num_cpus=1, max_retries=RETRIES)(_task)
         running: dict[Any, Any] = {}  # what was handed over -> its name
         again: list[Any] = []
         try:
             while True:
-                while len(running) < AHEAD * self.workers:
+                most = AHEAD * self.workers  # asked once a task: nodes come and go
+                while len(running) < most:
                     task = again.pop() if again else next(queue, None)
                     if task is None:
                         break
                     name, arguments = task
-                    running[remote.remote(__version__, function, *arguments)] = name
+                    running[self._remote.remote(__version__, function, *arguments)] = name
                 if not running:
                     return
                 (ready,), _ = ray.wait(list(running), num_returns=1)

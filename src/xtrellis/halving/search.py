@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,7 +123,7 @@ def tune(
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed % 2**32))
     found: list[Trial] = []
-    with progress.step("tuning", total=trials, unit="candidates") as advance:
+    with engine or nullcontext(), progress.step("tuning", total=trials, unit="candidates") as advance:
         for first in range(0, trials, GROUP):
             asked = [study.ask() for _ in range(min(GROUP, trials - first))]
             group = {first + i: drawn(trial, ranges) for i, trial in enumerate(asked)}
@@ -142,17 +143,15 @@ def _halved(
     for share in SHARES:
         rows = np.sort(order[: max(1, len(order) // share)])
         scores: dict[int, float] = {}
-        jobs = [
-            (name, (tagger, _Rows.of(dataset, rows), _Rows.of(dataset, held), group[name], metric)) for name in left
-        ]
+        train, test = _Rows.of(dataset, rows), _Rows.of(dataset, held)
         if engine is None:
-            for name, arguments in jobs:
-                scores[name] = score_of(*arguments)
+            for name in left:
+                scores[name] = score_of(tagger, train, test, group[name], metric)
         else:
-            with engine:
-                train, test = engine.share(_Rows.of(dataset, rows)), engine.share(_Rows.of(dataset, held))
-                given = [(name, (tagger, train, test, group[name], metric)) for name in left]
-                engine.run(score_of, given, scores.__setitem__)
+            known, unseen = engine.share(train), engine.share(test)
+            one = {"threads": 1} if engine.far else {}  # a task has one processor
+            given = [(name, (tagger, known, unseen, group[name] | one, metric)) for name in left]
+            engine.run(score_of, given, scores.__setitem__)
         for name, score in scores.items():
             told[name] = Trial(name, group[name], score, len(rows))
         left = sorted(scores, key=lambda name: (-scores[name], name))[: max(1, len(left) // KEPT)]

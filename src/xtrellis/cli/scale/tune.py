@@ -84,7 +84,7 @@ def tune(
             say(f"drew {plot}")
         if to is not None:
             tagger.model.set_params(**found.params)
-            tagger.fit(dataset)
+            tagger.fit(dataset, engine=runs_on)
             tagger.save(to)
             say(f"saved {to}, trained with the best of them on all rows")
     if json:
