@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -67,15 +68,20 @@ class Tags(list[Tag]):
 
 def named_tags(names: StringTable, ids: StringTable, top: TopK, kept: TopK, known: TopK | None) -> list[Tags]:
     """Answers by name and id: those that are `kept`, with their probabilities where they are known."""
-    if len(top) == 1:
-        met = [label for label in kept.labels[0].tolist() if label >= 0]
-    else:  # most labels are met many times
-        there = np.zeros(top.n_labels, bool)
-        there[kept.labels[kept.labels >= 0]] = True
-        met = np.flatnonzero(there).tolist()
+    plain = known is None and ids is names
+    if plain and len(top) == 1:
+        labels = kept.labels[0].tolist()
+        scores = top.scores[0].tolist()
+        if labels and min(labels) < 0:
+            there = [i for i, label in enumerate(labels) if label >= 0]
+            labels, scores = [labels[i] for i in there], [scores[i] for i in there]
+        return [Tags(map(_MAKE, repeat(Tag), zip(names.some(labels), scores, strict=True)))]
+    met_at = np.zeros(top.n_labels, bool)  # most labels are met many times: each is looked up once
+    met_at[kept.labels[kept.labels >= 0]] = True
+    met = np.flatnonzero(met_at).tolist()
     called = dict(zip(met, names.some(met), strict=True))
     rows = zip(kept.labels.tolist(), top.scores.tolist(), strict=True)
-    if known is None and ids is names:
+    if plain:
         return [Tags([_MAKE(Tag, (called[a], b)) for a, b in zip(*row, strict=True) if a >= 0]) for row in rows]
     by_id = called if ids is names else dict(zip(met, ids.some(met), strict=True))
     chances = known.scores.tolist() if known is not None else [[None] * top.k] * len(top)
