@@ -1,10 +1,12 @@
 // xtrellis._native.search: packing weights, and finding labels in a packed model.
+#include <nanobind/stl/vector.h>
+
 #include "bindings/arrays.hpp"
 #include "core/check.hpp"
 #include "search/pack.hpp"
-#include "search/pool.hpp"
 #include "search/reach.hpp"
 #include "search/searches.hpp"
+#include "search/together.hpp"
 #include "search/unpack.hpp"
 
 namespace xtrellis::search {
@@ -50,6 +52,21 @@ private:
     Model model_;
 };
 
+// Keeps the arrays that say where a tree's labels sit.
+class Placed {
+public:
+    Placed(In<Id> owner, In<Id> node_slot, In<Offset> label_offsets, In<Id> label_slots)
+        : owner_(owner), node_slot_(node_slot), label_offsets_(label_offsets), label_slots_(label_slots),
+          places_{owner.data(), node_slot.data(), label_offsets.data(), label_slots.data()} {}
+    const Places& places() const { return places_; }
+
+private:
+    In<Id> owner_, node_slot_;
+    In<Offset> label_offsets_;
+    In<Id> label_slots_;
+    Places places_;
+};
+
 // `allowed` is one per slot, or empty for all.
 Request request_of(Id beam, Id k, const In<std::uint8_t>& allowed, float slack = 0) {
     return {beam, k, allowed.size() ? allowed.data() : nullptr, slack};
@@ -69,11 +86,11 @@ void single(const Packed& packed, In<Id> x_ids, In<float> x_values, Id beam, In<
     best_first(packed.model(), x, request, labels.data(), scores.data());
 }
 
-// One row of a csr matrix as it comes from a user: checked, scaled to unit length if that is wanted, and searched, in
-// one call. False if it is not what kernels trust: then nothing was done.
-template <class Index>
-bool one(const Packed& packed, In<Index> offsets, In<Id> ids, In<float> values, Offset columns, float largest,
-         bool unit, Id beam, Out2<Id> labels, Out2<float> scores) {
+// One row of a csr matrix as it comes from a user: checked, scaled to unit length if that is wanted, and handed to
+// `use`. False if it is not what kernels trust: then nothing was done.
+template <class Index, class Use>
+bool checked(const In<Index>& offsets, const In<Id>& ids, const In<float>& values, Offset columns, float largest,
+             bool unit, Use&& use) {
     if (offsets.size() != 2) return false;
     const Plain plain =
         plain_rows(offsets.data(), 1, ids.data(), ids.size(), values.data(), values.size(), columns, largest);
@@ -87,9 +104,79 @@ bool one(const Packed& packed, In<Index> offsets, In<Id> ids, In<float> values, 
         unit_rows(ends, 1, used, scaled.data());
         used = scaled.data();
     }
-    const Request request{beam, static_cast<Id>(labels.shape(1)), nullptr, 0};
-    best_first(packed.model(), {{ids.data(), n}, {used, n}}, request, labels.data(), scores.data());
+    use(SparseRow{{ids.data(), n}, {used, n}});
     return true;
+}
+
+template <class Index>
+bool one(const Packed& packed, In<Index> offsets, In<Id> ids, In<float> values, Offset columns, float largest,
+         bool unit, Id beam, Out2<Id> labels, Out2<float> scores) {
+    return checked(offsets, ids, values, columns, largest, unit, [&](const SparseRow& x) {
+        const Request request{beam, static_cast<Id>(labels.shape(1)), nullptr, 0};
+        best_first(packed.model(), x, request, labels.data(), scores.data());
+    });
+}
+
+template <class T>
+using In3 = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Packs = std::vector<const Packed*>;
+using Sites = std::vector<const Placed*>;
+
+std::vector<Member> members_of(const Packs& packs, const Sites& sites, const std::vector<Id>& beams,
+                               const std::vector<float>& slacks) {
+    if (sites.size() != packs.size() || beams.size() != packs.size() || slacks.size() != packs.size())
+        throw nb::value_error("places, beams and slacks must be one for each tree");
+    std::vector<Member> members(packs.size());
+    for (std::size_t t = 0; t < packs.size(); ++t) {
+        if (!packs[t] || !sites[t]) throw nb::value_error("a tree is missing");
+        members[t] = {&packs[t]->model(), sites[t]->places(), beams[t], slacks[t]};
+    }
+    return members;
+}
+
+Question question_of(Id k, Id wide, Id most, Id deeper, const In<Id>& ranks, bool precise) {
+    return {k, wide, most, deeper, ranks.size() ? ranks.data() : nullptr, precise};
+}
+
+// `one` of several trees.
+template <class Index>
+bool one_together(const Packs& packs, const Sites& sites, const std::vector<Id>& beams,
+                  const std::vector<float>& slacks, Id wide, Id most, Id deeper, In<Id> ranks, bool precise,
+                  In<Index> offsets, In<Id> ids, In<float> values, Offset columns, float largest, bool unit,
+                  Out2<Id> labels, Out2<float> scores) {
+    const auto members = members_of(packs, sites, beams, slacks);
+    return checked(offsets, ids, values, columns, largest, unit, [&](const SparseRow& x) {
+        together(members, x, question_of(static_cast<Id>(labels.shape(1)), wide, most, deeper, ranks, precise),
+                 labels.data(), scores.data());
+    });
+}
+
+void rows_together(const Packs& packs, const Sites& sites, const std::vector<Id>& beams,
+                   const std::vector<float>& slacks, Id wide, Id most, Id deeper, In<Id> ranks, bool precise,
+                   In<Offset> x_offsets, In<Id> x_ids, In<float> x_values, Offset columns, Offset first, Offset last,
+                   Out2<Id> labels, Out2<float> scores) {
+    const auto members = members_of(packs, sites, beams, slacks);
+    const auto k = static_cast<Id>(labels.shape(1));
+    const Question question = question_of(k, wide, most, deeper, ranks, precise);
+    const Csr X = csr(x_offsets, x_ids, x_values, columns);
+    for (Offset row = first; row < last; ++row)
+        together(members, X[row], question, labels.data() + row * k, scores.data() + row * k);
+}
+
+// `found` and `found_scores` are trees × rows × width. `unseen`, one a row: what a label that no tree gave can reach.
+void join_rows(const Packs& packs, const Sites& sites, In<Id> ranks, bool precise, In<Offset> x_offsets, In<Id> x_ids,
+               In<float> x_values, Offset columns, Offset first, Offset last, In3<Id> found, In3<float> found_scores,
+               Out2<Id> labels, Out2<float> scores, Out<float> unseen) {
+    const auto members = members_of(packs, sites, std::vector<Id>(packs.size()), std::vector<float>(packs.size()));
+    const auto k = static_cast<Id>(labels.shape(1));
+    const Question question = question_of(k, 0, 0, 0, ranks, precise);
+    const Csr X = csr(x_offsets, x_ids, x_values, columns);
+    const auto rows = static_cast<Offset>(found.shape(1)), width = static_cast<Offset>(found.shape(2));
+    for (Offset row = first; row < last; ++row) {
+        unseen.data()[row] =
+            join(members, X[row], question, found.data() + row * width, found_scores.data() + row * width, width,
+                 rows * width, labels.data() + row * k, scores.data() + row * k);
+    }
 }
 
 // Returns how many nodes were expanded in all.
@@ -107,14 +194,13 @@ Offset best_first_rows(const Packed& packed, In<Offset> x_offsets, In<Id> x_ids,
 }
 
 // Row i's labels are wanted[wanted_offsets[i] .. wanted_offsets[i+1]).
-void given_rows(const Packed& packed, In<Id> owner, In<Id> node_slot, In<Offset> label_offsets, In<Id> label_slots,
-                In<Offset> x_offsets, In<Id> x_ids, In<float> x_values, Offset columns, Offset first, Offset last,
-                In<Offset> wanted_offsets, In<Id> wanted, Out<float> scores) {
-    const Places places{owner.data(), node_slot.data(), label_offsets.data(), label_slots.data()};
+void given_rows(const Packed& packed, const Placed& placed, In<Offset> x_offsets, In<Id> x_ids, In<float> x_values,
+                Offset columns, Offset first, Offset last, In<Offset> wanted_offsets, In<Id> wanted,
+                Out<float> scores) {
     const Csr X = csr(x_offsets, x_ids, x_values, columns);
     for (Offset row = first; row < last; ++row) {
         const Offset begin = wanted_offsets.data()[row], end = wanted_offsets.data()[row + 1];
-        given(packed.model(), places, X[row], {wanted.data() + begin, static_cast<std::size_t>(end - begin)},
+        given(packed.model(), placed.places(), X[row], {wanted.data() + begin, static_cast<std::size_t>(end - begin)},
               scores.data() + begin);
     }
 }
@@ -169,24 +255,6 @@ nb::tuple reach_level(const Packed& level, Id first_node, In<Offset> x_offsets, 
     return nb::make_tuple(to_numpy(std::move(b.offsets)), to_numpy(std::move(b.nodes)), to_numpy(std::move(b.scores)));
 }
 
-// `labels` and `scores` are (trees · rows) × width, tree after tree.
-nb::tuple pool_of(In2<Id> labels, In2<float> scores, Offset trees, Offset first, Offset last, Offset k) {
-    Pool p;
-    {
-        nb::gil_scoped_release release;
-        p = pool(labels.data(), scores.data(), trees, static_cast<Offset>(labels.shape(0)) / trees,
-                 static_cast<Offset>(labels.shape(1)), first, last, k);
-    }
-    return nb::make_tuple(to_numpy(std::move(p.offsets)), to_numpy(std::move(p.labels)), to_numpy(std::move(p.scores)),
-                          to_numpy(std::move(p.unseen)));
-}
-
-void best_pooled(In<Offset> offsets, In<Id> labels, In<float> scores, In<Id> ranks, Offset first, Offset last,
-                 Out2<Id> out_labels, Out2<float> out_scores) {
-    best_of_pool(offsets.data(), labels.data(), scores.data(), ranks.size() ? ranks.data() : nullptr, first, last,
-                 static_cast<Offset>(out_labels.shape(1)), out_labels.data(), out_scores.data());
-}
-
 }  // namespace
 
 NB_MODULE(search, m) {
@@ -200,6 +268,10 @@ NB_MODULE(search, m) {
              nb::arg("scales").noconvert(), nb::arg("biases").noconvert(), nb::arg("label_ranks").noconvert(),
              nb::arg("label_offsets").noconvert(), nb::arg("storage"), nb::arg("bits"), nb::arg("transform"),
              nb::arg("most_copies"));
+    nb::class_<Placed>(m, "Places")
+        .def(nb::init<In<Id>, In<Id>, In<Offset>, In<Id>>(), nb::kw_only(), nb::arg("owner").noconvert(),
+             nb::arg("node_slot").noconvert(), nb::arg("label_offsets").noconvert(),
+             nb::arg("label_slots").noconvert());
     m.def("batch", &batch, release(), nb::arg("packed"), nb::arg("x_offsets").noconvert(), nb::arg("x_ids").noconvert(),
           nb::arg("x_values").noconvert(), nb::arg("columns"), nb::arg("first"), nb::arg("last"), nb::arg("beam"),
           nb::arg("allowed").noconvert(), nb::arg("labels").noconvert(), nb::arg("scores").noconvert());
@@ -213,23 +285,36 @@ NB_MODULE(search, m) {
     };
     def_one(&one<std::int32_t>);
     def_one(&one<std::int64_t>);
+    const auto def_one_together = [&](auto function) {
+        m.def("one_together", function, release(), nb::arg("packs"), nb::arg("places"), nb::arg("beams"),
+              nb::arg("slacks"), nb::arg("wide"), nb::arg("most"), nb::arg("deeper"), nb::arg("ranks").noconvert(),
+              nb::arg("precise"), nb::arg("offsets").noconvert(), nb::arg("ids").noconvert(),
+              nb::arg("values").noconvert(), nb::arg("columns"), nb::arg("largest"), nb::arg("unit"),
+              nb::arg("labels").noconvert(), nb::arg("scores").noconvert());
+    };
+    def_one_together(&one_together<std::int32_t>);
+    def_one_together(&one_together<std::int64_t>);
+    m.def("together", &rows_together, release(), nb::arg("packs"), nb::arg("places"), nb::arg("beams"),
+          nb::arg("slacks"), nb::arg("wide"), nb::arg("most"), nb::arg("deeper"), nb::arg("ranks").noconvert(),
+          nb::arg("precise"), nb::arg("x_offsets").noconvert(), nb::arg("x_ids").noconvert(),
+          nb::arg("x_values").noconvert(), nb::arg("columns"), nb::arg("first"), nb::arg("last"),
+          nb::arg("labels").noconvert(), nb::arg("scores").noconvert());
+    m.def("join", &join_rows, release(), nb::arg("packs"), nb::arg("places"), nb::arg("ranks").noconvert(),
+          nb::arg("precise"), nb::arg("x_offsets").noconvert(), nb::arg("x_ids").noconvert(),
+          nb::arg("x_values").noconvert(), nb::arg("columns"), nb::arg("first"), nb::arg("last"),
+          nb::arg("found").noconvert(), nb::arg("found_scores").noconvert(), nb::arg("labels").noconvert(),
+          nb::arg("scores").noconvert(), nb::arg("unseen").noconvert());
     m.def("best_first", &best_first_rows, release(), nb::arg("packed"), nb::arg("x_offsets").noconvert(),
           nb::arg("x_ids").noconvert(), nb::arg("x_values").noconvert(), nb::arg("columns"), nb::arg("first"),
           nb::arg("last"), nb::arg("beam"), nb::arg("slack"), nb::arg("allowed").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("scores").noconvert());
-    m.def("given", &given_rows, release(), nb::arg("packed"), nb::arg("owner").noconvert(),
-          nb::arg("node_slot").noconvert(), nb::arg("label_offsets").noconvert(), nb::arg("label_slots").noconvert(),
-          nb::arg("x_offsets").noconvert(), nb::arg("x_ids").noconvert(), nb::arg("x_values").noconvert(),
-          nb::arg("columns"), nb::arg("first"), nb::arg("last"), nb::arg("wanted_offsets").noconvert(),
-          nb::arg("wanted").noconvert(), nb::arg("scores").noconvert());
+    m.def("given", &given_rows, release(), nb::arg("packed"), nb::arg("places"), nb::arg("x_offsets").noconvert(),
+          nb::arg("x_ids").noconvert(), nb::arg("x_values").noconvert(), nb::arg("columns"), nb::arg("first"),
+          nb::arg("last"), nb::arg("wanted_offsets").noconvert(), nb::arg("wanted").noconvert(),
+          nb::arg("scores").noconvert());
     m.def("pack", &pack, nb::arg("features").noconvert(), nb::arg("starts").noconvert(),
           nb::arg("children").noconvert(), nb::arg("weights").noconvert(), nb::kw_only(), nb::arg("storage"),
           nb::arg("bits"), nb::arg("scale") = 0.0f);
-    m.def("pool", &pool_of, nb::arg("labels").noconvert(), nb::arg("scores").noconvert(), nb::arg("trees"),
-          nb::arg("first"), nb::arg("last"), nb::arg("k"));
-    m.def("best_pooled", &best_pooled, release(), nb::arg("offsets").noconvert(), nb::arg("labels").noconvert(),
-          nb::arg("scores").noconvert(), nb::arg("ranks").noconvert(), nb::arg("first"), nb::arg("last"),
-          nb::arg("out_labels").noconvert(), nb::arg("out_scores").noconvert());
     m.def("look_up", &look_up_block, nb::arg("packed"), nb::arg("block"), nb::arg("features").noconvert());
     m.def("unpack", &unpack, nb::arg("packed"), nb::arg("block"));
     m.def("reach", &reach_level, nb::arg("level"), nb::arg("first_node"), nb::arg("x_offsets").noconvert(),

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/csr.hpp"
-#include "search/walk.hpp"
+#include "search/seen.hpp"
 
 namespace xtrellis::search {
 
@@ -18,6 +18,10 @@ void beam_batch(const Model& model, const Csr& X, Offset first, Offset last, con
 // and before its own children. Returns the number of nodes expanded.
 Offset best_first(const Model& model, const SparseRow& x, const Request& request, Id* labels, float* scores);
 
+// The same with what was seen before (`seen.begin` is of this model and row), which grows.
+void best_first_seen(const Model& model, const SparseRow& x, const Request& request, Id* labels, float* scores,
+                     Seen& seen);
+
 // Where labels sit and what lies above (LabelTree's arrays).
 struct Places {
     const Id* owner;              // the node of each slot
@@ -28,5 +32,8 @@ struct Places {
 
 // Scores of given labels: only the nodes above them are evaluated. All copies of a label count, by their best or mean.
 void given(const Model& model, const Places& places, const SparseRow& x, std::span<const Id> labels, float* scores);
+
+// The score of one label. Where it is sure to be less than `least` (a logarithm): anything less, and not less than it.
+float given_seen(const Model& model, const Places& places, const SparseRow& x, Id label, float least, Seen& seen);
 
 }  // namespace xtrellis::search

@@ -66,27 +66,34 @@ XTRELLIS_INLINE unsigned kinds_of(const Id* children, Offset size) {
     return (any < 0 ? 1u : 0u) | (all >= 0 ? 2u : 0u);
 }
 
-// Margins of `size` children from slot `first` on become logarithms of scores: labels go to the answer, nodes that
-// score not less than `least()` says at that time to `reached`.
+// Logarithms of the scores of `size` children from slot `first` on: labels go to the answer, nodes that score not less
+// than `least()` says at that time to `reached`.
 template <class Least, class Reached>
-XTRELLIS_INLINE void judge(const Model& m, const Request& request, Offset first, Offset size, float score,
-                           float* margins, Answer& answer, Least&& least, Reached&& reached) {
-    to_scores(m.transform, score, size, margins);
+XTRELLIS_INLINE void sift(const Model& m, const Request& request, Offset first, Offset size, const float* scores,
+                          Answer& answer, Least&& least, Reached&& reached) {
     const Id* children = m.tree.children + first;
     const std::uint8_t* allowed = request.allowed ? request.allowed + first : nullptr;
     const unsigned kinds = kinds_of(children, size);
     if (kinds & 1) {
         each_above(
-            margins, size, [&]() XTRELLIS_INLINED { return answer.floor(); },
+            scores, size, [&]() XTRELLIS_INLINED { return answer.floor(); },
             [&](Offset c) XTRELLIS_INLINED {
-                if (children[c] < 0 && (!allowed || allowed[c])) answer.offer({margins[c], ~children[c]});
+                if (children[c] < 0 && (!allowed || allowed[c])) answer.offer({scores[c], ~children[c]});
             });
     }
     if (kinds & 2) {
-        each_above(margins, size, least, [&](Offset c) XTRELLIS_INLINED {
-            if (children[c] >= 0 && (!allowed || allowed[c])) reached(Scored{margins[c], children[c]});
+        each_above(scores, size, least, [&](Offset c) XTRELLIS_INLINED {
+            if (children[c] >= 0 && (!allowed || allowed[c])) reached(Scored{scores[c], children[c]});
         });
     }
+}
+
+// The same of margins, which become logarithms of scores.
+template <class Least, class Reached>
+XTRELLIS_INLINE void judge(const Model& m, const Request& request, Offset first, Offset size, float score,
+                           float* margins, Answer& answer, Least&& least, Reached&& reached) {
+    to_scores(m.transform, score, size, margins);
+    sift(m, request, first, size, margins, answer, least, reached);
 }
 
 // The places where a node's first block lists the buckets of a query's features: asked for while another node is worked

@@ -11,6 +11,7 @@
 #include "search/pack.hpp"
 #include "search/reach.hpp"
 #include "search/searches.hpp"
+#include "search/together.hpp"
 #include "search/unpack.hpp"
 
 using namespace xtrellis;
@@ -184,8 +185,8 @@ void searching(search::Storage storage) {
         for (const Id beam : {0, 1, 5}) {
             for (const Id k : {1, 4}) {
                 const search::Request request{beam, k, nullptr, 0};
-                std::vector<Id> many(static_cast<std::size_t>(20 * k)), one(static_cast<std::size_t>(k));
-                std::vector<float> many_scores(many.size()), one_scores(one.size());
+                std::vector<Id> many(static_cast<std::size_t>(20 * k)), one(static_cast<std::size_t>(k)), two(one.size());
+                std::vector<float> many_scores(many.size()), one_scores(one.size()), two_scores(one.size());
                 search::beam_batch(m, X.view(), 0, 20, request, many.data(), many_scores.data());
                 for (Offset r = 0; r < 20; ++r) {
                     search::best_first(m, X.view()[r], request, one.data(), one_scores.data());
@@ -197,6 +198,16 @@ void searching(search::Storage storage) {
                     float scores[4];
                     search::given(m, {owner.data(), node_slot.data(), label_offsets.data(), label_slots.data()},
                                   X.view()[r], wanted, scores);
+                    // The same tree twice: the mean is what one of them says.
+                    const search::Places places{owner.data(), node_slot.data(), label_offsets.data(),
+                                                label_slots.data()};
+                    const search::Member members[]{{&m, places, beam, 0}, {&m, places, beam, 0}};
+                    for (const bool precise : {false, true}) {
+                        search::together(members, X.view()[r], {k, k, 4, 4, nullptr, precise}, two.data(),
+                                         two_scores.data());
+                        for (Id i = 0; i < k; ++i) CHECK(two[static_cast<std::size_t>(i)] >= -1);
+                        if (round < 2) CHECK(std::equal(two_scores.begin(), two_scores.end(), one_scores.begin()));
+                    }
                     search::best_first(m, X.view()[r], request, one.data(), one_scores.data());
                     if (round < 2 && beam == 0)
                         CHECK(std::fabs(one_scores[0] - *std::max_element(scores, scores + 4)) < 1e-5f);

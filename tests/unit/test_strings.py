@@ -94,3 +94,13 @@ def test_bytes_that_are_no_text():
     assert table[1] == "a"
     with pytest.raises(StoreError, match="string 0 of 2 is not UTF-8"):
         table[0]
+
+
+def test_some_of_them():
+    table = StringTable.of(["a", "", "ä€", "\ud800", "last"])
+    assert table.some([4, 2, 2, 1, 3]) == ["last", "ä€", "ä€", "", "\ud800"]
+    assert table.some([]) == []
+    stored = StringTable(table.text, table.offsets.astype(np.dtype("<i8")))  # as files name what is native here
+    assert stored.some([2]) == ["ä€"]
+    with pytest.raises(StoreError, match="string 1 of 2 is not UTF-8"):
+        StringTable(np.frombuffer(b"a\xff", np.uint8), np.array([0, 1, 2])).some([0, 1])

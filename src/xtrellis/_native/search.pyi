@@ -9,6 +9,9 @@ class Packed:
         label_offsets: Float32, storage: int, bits: int, transform: int, most_copies: int,
     ) -> None: ...
 
+class Places:
+    def __init__(self, *, owner: Int32, node_slot: Int32, label_offsets: Int64, label_slots: Int32) -> None: ...
+
 def batch(
     packed: Packed, x_offsets: Int64, x_ids: Int32, x_values: Float32, columns: int, first: int, last: int, beam: int,
     allowed: UInt8, labels: Int32, scores: Float32,
@@ -24,22 +27,29 @@ def best_first(
     packed: Packed, x_offsets: Int64, x_ids: Int32, x_values: Float32, columns: int, first: int, last: int, beam: int,
     slack: float, allowed: UInt8, labels: Int32, scores: Float32,
 ) -> int: ...
+def one_together(
+    packs: list[Packed], places: list[Places], beams: list[int], slacks: list[float], wide: int, most: int, deeper: int,
+    ranks: Int32, precise: bool, offsets: Array, ids: Array, values: Array, columns: int, largest: float, unit: bool,
+    labels: Int32, scores: Float32,
+) -> bool: ...
+def together(
+    packs: list[Packed], places: list[Places], beams: list[int], slacks: list[float], wide: int, most: int, deeper: int,
+    ranks: Int32, precise: bool, x_offsets: Int64, x_ids: Int32, x_values: Float32, columns: int, first: int, last: int,
+    labels: Int32, scores: Float32,
+) -> None: ...
+def join(
+    packs: list[Packed], places: list[Places], ranks: Int32, precise: bool, x_offsets: Int64, x_ids: Int32,
+    x_values: Float32, columns: int, first: int, last: int, found: Int32, found_scores: Float32, labels: Int32,
+    scores: Float32, unseen: Float32,
+) -> None: ...
 def given(
-    packed: Packed, owner: Int32, node_slot: Int32, label_offsets: Int64, label_slots: Int32, x_offsets: Int64,
-    x_ids: Int32, x_values: Float32, columns: int, first: int, last: int, wanted_offsets: Int64, wanted: Int32,
-    scores: Float32,
+    packed: Packed, places: Places, x_offsets: Int64, x_ids: Int32, x_values: Float32, columns: int, first: int,
+    last: int, wanted_offsets: Int64, wanted: Int32, scores: Float32,
 ) -> None: ...
 def pack(
     features: Int32, starts: UInt32, children: UInt8, weights: Float32, *, storage: int, bits: int,
     scale: float = 0.0,
 ) -> tuple[UInt32, UInt8, float]: ...
-def pool(
-    labels: Int32, scores: Float32, trees: int, first: int, last: int, k: int
-) -> tuple[Int64, Int32, Float32, Float32]: ...
-def best_pooled(
-    offsets: Int64, labels: Int32, scores: Float32, ranks: Int32, first: int, last: int, out_labels: Int32,
-    out_scores: Float32,
-) -> None: ...
 def look_up(packed: Packed, block: int, features: Int32) -> tuple[Int64, Int64, Float64]: ...
 def unpack(packed: Packed, block: int) -> tuple[Int32, UInt32, UInt8, Float32]: ...
 def reach(

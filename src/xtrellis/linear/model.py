@@ -26,7 +26,8 @@ from .overlap import read_round
 from .packed import BY_ID, EVEN, TRANSFORMS, PackedTree
 from .routes import NEGATIVES
 from .search import SEARCHES, SearchSettings, count_nodes, score_given, search_one
-from .several import search
+from .several import Several, search
+from .several import search_one as search_one_in_several
 from .train import LOSSES, Negatives, SolverSettings
 
 if TYPE_CHECKING:
@@ -216,8 +217,13 @@ class LinearTree(FeatureModel):
             found = search_one(trees[0], X, k, self.beam or 0, unit=self.normalize_rows)
             if found is not None:
                 return found
+        several = Several(trees, [self.search_settings] * len(trees))
+        if labels is None and len(trees) > 1:
+            found = search_one_in_several(several, X, k, unit=self.normalize_rows)
+            if found is not None:
+                return found
         wanted = None if labels is None else check_label_ids(labels, self.n_labels)
-        return search(trees, self.rows_of(X), k, self.search_settings, labels=wanted, threads=self.threads)
+        return search(several, self.rows_of(X), k, labels=wanted, threads=self.threads)
 
     @staticmethod
     def searched_as_one(models: Sequence[Any]) -> bool:
@@ -231,8 +237,9 @@ class LinearTree(FeatureModel):
         """The k labels with the best mean score, of at most `most` that each tree gives; equals are ordered by id."""
         trees = [tree for model in models for tree in model.trees]
         settings = [model.search_settings for model in models for _ in model.trees]
-        rows = models[0].rows_of(X)
-        return search(trees, rows, k, settings, threads=threads, most=most, ranks=BY_ID, precise=True)
+        several = Several(trees, settings, most=most, ranks=BY_ID, precise=True)
+        found = search_one_in_several(several, X, k, unit=models[0].normalize_rows)
+        return search(several, models[0].rows_of(X), k, threads=threads) if found is None else found
 
     @property
     def search_settings(self) -> SearchSettings:

@@ -8,6 +8,7 @@ contents but two lists of offsets. Everything is a plain array: a model is used 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -185,6 +186,14 @@ class PackedTree(Storable):
             self.tree, self.arrays, self.n_features, transform=self.transform, storage=self.storage,
             merge=self.merge, label_ranks=self.label_ranks, label_offsets=label_offsets,
         )  # fmt: skip
+
+    @cached_property
+    def places(self) -> native.Places:
+        """Where labels sit, for kernels that look for some of them."""
+        label_offsets, label_slots = self.tree.label_slots
+        return native.Places(
+            owner=self.tree.owner, node_slot=self.tree.node_slot, label_offsets=label_offsets, label_slots=label_slots
+        )
 
     @property
     def n_blocks(self) -> int:

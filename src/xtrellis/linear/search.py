@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf, log1p
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +31,13 @@ class SearchSettings(NamedTuple):
     beam: int = 10  # 0: no limit
     slack: float = 0.0  # share of a score that may be lost
 
+    @property
+    def lost(self) -> float:
+        """The slack as a logarithm; nothing is lost by beam search."""
+        if self.search != "best-first" or not self.slack:
+            return 0.0
+        return -log1p(-self.slack) if self.slack < 1 else inf
+
 
 def search_tree(
     tree: PackedTree,
@@ -45,12 +53,11 @@ def search_tree(
     found, scores = np.empty((n, k), np.int32), np.empty((n, k), np.float32)
     allowed = EVERYTHING if labels is None else open_slots(tree.tree, labels)
     if settings.search == "best-first":
-        slack = -np.log1p(-settings.slack) if settings.slack < 1 else np.inf
 
         def best_first(first: int, last: int) -> None:
             native.best_first(
                 tree.native, X.indptr, X.indices, X.data, X.shape[1], first, last,
-                settings.beam, slack, allowed, found, scores,
+                settings.beam, settings.lost, allowed, found, scores,
             )  # fmt: skip
 
         by_rows(best_first, n, chunk=256, threads=threads, title=TITLE)
@@ -104,7 +111,7 @@ def count_nodes(trees: Sequence[PackedTree], X: Rows, k: int, settings: SearchSe
     """Nodes that best-first search (under the beam, if there is one) looks into: the mean a row, of all trees."""
     n = X.shape[0]
     found, scores = np.empty((n, k), np.int32), np.empty((n, k), np.float32)
-    slack = -np.log1p(-settings.slack) if settings.slack < 1 else np.inf
+    slack = settings._replace(search="best-first").lost
     total = sum(
         native.best_first(
             tree.native, X.indptr, X.indices, X.data, X.shape[1], 0, n, settings.beam, slack, EVERYTHING, found, scores
@@ -122,13 +129,12 @@ def score_given(trees: Sequence[PackedTree], X: Rows, wanted: Csr, *, threads: i
 
 def score_tree(packed: PackedTree, X: Rows | Csr, wanted: Rows | Csr, threads: int | None) -> Float32:
     """Scores of the stored entries of `wanted` in one tree."""
-    tree, scores = packed.tree, np.empty(len(wanted.indices), np.float32)
-    label_offsets, label_slots = tree.label_slots
+    scores = np.empty(len(wanted.indices), np.float32)
 
     def given(first: int, last: int) -> None:
         native.given(
-            packed.native, tree.owner, tree.node_slot, label_offsets, label_slots,
-            X.indptr, X.indices, X.data, X.shape[1], first, last, wanted.indptr, wanted.indices, scores,
+            packed.native, packed.places, X.indptr, X.indices, X.data, X.shape[1], first, last,
+            wanted.indptr, wanted.indices, scores,
         )  # fmt: skip
 
     by_rows(given, X.shape[0], chunk=256, threads=threads, title=TITLE)

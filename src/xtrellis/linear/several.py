@@ -10,50 +10,76 @@ is exact (best-first without beam and slack), the mean's is too, but for the ord
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._native import search as native
-from ..arrays import Csr, Float32, Int32, Int64, Rows, TopK, join_parts, take_rows
+from ..arrays import LARGEST_FEATURE, Csr, Float32, Int32, Int64, Rows, TopK, take_rows
 from ..core import by_rows
 from ..model import LabelSet
 from .packed import PackedTree
-from .search import SearchSettings, score_tree, search_tree
+from .search import FEW, TITLE, SearchSettings, search_tree
 
 SPARE = 2  # times k labels are asked of each tree at first
 DEEPER = 4  # times as many for rows that these do not decide
 MOST_ANSWERS = 1 << 24  # that are held at once, in all trees
-CHUNK = 1024  # rows whose answers a thread pools at once
+CHUNK = 1024  # rows whose answers a thread joins at once
+
+
+class Several(NamedTuple):
+    """Trees that are searched as one, how each of them is, and what the answers are.
+
+    A tree gives at most `most` labels of a row, if that is said. `ranks` order equals, those of the first tree if they
+    are not given. `precise`: scores are added in double precision.
+    """
+
+    trees: Sequence[PackedTree]
+    settings: Sequence[SearchSettings]
+    most: int | None = None
+    ranks: Int32 | None = None
+    precise: bool = False
+
+    @property
+    def ties(self) -> Int32:
+        """What orders equals."""
+        return self.trees[0].label_ranks if self.ranks is None else self.ranks
+
+    def widths(self, k: int, all_labels: int) -> tuple[int, int]:
+        """Labels that a tree gives for the best k: at first, and at most."""
+        most = all_labels if self.most is None else min(max(self.most, k), all_labels)
+        return min(k * SPARE, most), most
+
+    def parts(self) -> tuple[list[native.Packed], list[native.Places]]:
+        """As kernels take them."""
+        return [tree.native for tree in self.trees], [tree.places for tree in self.trees]
+
+    def asked(self, k: int, all_labels: int) -> tuple[Any, ...]:
+        """All that kernels want to know of trees and answers."""
+        beams, slacks = [how.beam for how in self.settings], [how.lost for how in self.settings]
+        return *self.parts(), beams, slacks, *self.widths(k, all_labels), DEEPER, self.ties, self.precise
 
 
 def search(
-    trees: Sequence[PackedTree],
-    X: Rows,
-    k: int,
-    settings: SearchSettings | Sequence[SearchSettings],
-    *,
-    labels: Int64 | LabelSet | None = None,
-    threads: int | None = None,
-    most: int | None = None,
-    ranks: Int32 | None = None,
-    precise: bool = False,
+    several: Several, X: Rows, k: int, *, labels: Int64 | LabelSet | None = None, threads: int | None = None
 ) -> TopK:
-    """The k best labels of each row; of several trees, by the mean of the scores.
-
-    `settings` are of all trees, or one for each. A tree gives at most `most` labels of a row, if that is said. `ranks`
-    order equals, those of the first tree if they are not given. `precise`: scores are added in double precision.
-    """
+    """The k best labels of each row; of several trees, by the mean of the scores."""
+    trees, n = several.trees, X.shape[0]
     n_labels = trees[0].tree.n_labels
     all_labels = n_labels if labels is None else len(labels)
     k = min(k, all_labels)
-    how = [settings] * len(trees) if isinstance(settings, SearchSettings) else list(settings)
     if len(trees) == 1:
-        return search_tree(trees[0], X, k, how[0], labels=labels, threads=threads)
-    most = all_labels if most is None else min(max(most, k), all_labels)
-    n, ties = X.shape[0], trees[0].label_ranks if ranks is None else ranks
+        return search_tree(trees[0], X, k, several.settings[0], labels=labels, threads=threads)
     out, scores = np.full((n, k), -1, np.int32), np.zeros((n, k), np.float32)
-    wide, left = min(k * SPARE, most), np.arange(n)
+    if labels is None and (n < FEW or all(how.search == "best-first" for how in several.settings)):
+        asked = several.asked(k, all_labels)
+
+        def one_by_one(first: int, last: int) -> None:
+            native.together(*asked, X.indptr, X.indices, X.data, X.shape[1], first, last, out, scores)
+
+        by_rows(one_by_one, n, chunk=256, threads=threads, title=TITLE)
+        return TopK(out, scores, n_labels)
+    (wide, most), left = several.widths(k, all_labels), np.arange(n)
     while len(left):
         undecided = []
         chunk = max(1, MOST_ANSWERS // (wide * len(trees)))
@@ -62,9 +88,9 @@ def search(
             here: Rows | Csr = X if len(rows) == n else take_rows(X, rows)
             found = [
                 search_tree(tree, here, wide, way, labels=labels, threads=threads)
-                for tree, way in zip(trees, how, strict=True)
+                for tree, way in zip(trees, several.settings, strict=True)
             ]
-            top, unseen = _best(trees, here, found, k, ties, threads, np.float64 if precise else np.float32)
+            top, unseen = _joined(several, here, found, k, threads)
             out[rows], scores[rows] = top.labels, top.scores
             if wide < most:
                 undecided.append(rows[top.scores[:, -1] < unseen])
@@ -73,41 +99,34 @@ def search(
     return TopK(out, scores, n_labels)
 
 
-def _best(
-    trees: Sequence[PackedTree], X: Rows | Csr, found: Sequence[TopK], k: int, ranks: Int32, threads: int | None,
-    sums: type[np.floating[Any]],
-) -> tuple[TopK, Float32]:  # fmt: skip
+def search_one(several: Several, X: Any, k: int, *, unit: bool) -> TopK | None:
+    """As `search_one` of one tree: a well-formed csr row in one call; None for anything else."""
+    tree = several.trees[0]
+    try:
+        if X.format != "csr" or X.shape != (1, tree.n_features):
+            return None
+        n_labels = tree.tree.n_labels
+        k = min(k, n_labels)
+        found, scores = np.empty((1, k), np.int32), np.empty((1, k), np.float32)
+        row = (X.indptr, X.indices, X.data, tree.n_features, LARGEST_FEATURE, unit)
+        if native.one_together(*several.asked(k, n_labels), *row, found, scores):
+            return TopK(found, scores, n_labels)
+    except (AttributeError, TypeError):  # no csr, other dtypes, arrays that are not in one piece
+        pass
+    return None
+
+
+def _joined(
+    several: Several, X: Rows | Csr, found: Sequence[TopK], k: int, threads: int | None
+) -> tuple[TopK, Float32]:
     """The k best by the mean of what the trees found, and for each row what a label that no tree gave can reach."""
-    n, n_labels = X.shape[0], found[0].n_labels
-    offsets, labels, table, unseen = _pooled(found, k, threads)
-    mean = np.zeros(len(labels), sums)
-    for tree, line in zip(trees, table.T, strict=True):
-        gone = np.isnan(line)
-        asked = np.concatenate([[0], np.cumsum(gone, dtype=np.int64)])[offsets]
-        if asked[-1]:
-            wanted = Rows(line[gone], labels[gone], asked, (n, n_labels))
-            line[gone] = score_tree(tree, X, wanted, threads)
-        mean += line  # one tree after another, as `score_given` adds
-    mean /= sums(len(trees))
-    values = mean.astype(np.float32, copy=False)
-    out, scores = np.empty((n, k), np.int32), np.empty((n, k), np.float32)
+    n = X.shape[0]
+    labels, worth = np.stack([top.labels for top in found]), np.stack([top.scores for top in found])
+    out, scores, unseen = np.empty((n, k), np.int32), np.empty((n, k), np.float32), np.empty(n, np.float32)
+    asked = (*several.parts(), several.ties, several.precise)
 
     def part(first: int, last: int) -> None:
-        native.best_pooled(offsets, labels, values, ranks, first, last, out, scores)
+        native.join(*asked, X.indptr, X.indices, X.data, X.shape[1], first, last, labels, worth, out, scores, unseen)
 
     by_rows(part, n, chunk=CHUNK, threads=threads)
-    return TopK(out, scores, n_labels), unseen / np.float32(len(trees))
-
-
-def _pooled(found: Sequence[TopK], k: int, threads: int | None) -> tuple[Int64, Int32, Float32, Float32]:
-    """Of each row (offsets) the labels that can be among the best, each once; their scores in all trees (NaN where a
-    tree did not give them); and what a label that no tree gave can reach at most, in sum."""
-    labels, scores = np.concatenate([top.labels for top in found]), np.concatenate([top.scores for top in found])
-    parts: dict[int, tuple[Int64, Int32, Float32, Float32]] = {}
-
-    def part(first: int, last: int) -> None:
-        parts[first] = native.pool(labels, scores, len(found), first, last, k)
-
-    by_rows(part, len(found[0]), chunk=CHUNK, threads=threads)
-    offsets, ids, table, unseen = join_parts([parts[first] for first in sorted(parts)])
-    return offsets, ids, table.reshape(-1, len(found)), unseen
+    return TopK(out, scores, found[0].n_labels), unseen

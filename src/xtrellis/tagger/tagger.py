@@ -221,7 +221,7 @@ class Tagger(NamesLabels, Living, Copyable):
         if not guess and not row.indptr[1] and (reason := self.why_silent(text)):
             return Tags.none(reason)
         top = self._predict(row, asked_for(k, threshold), [text], labels)
-        return Tags(self._named(top, threshold)[0][:k])
+        return self._named(top, threshold, k)[0]
 
     def tag_many(
         self,
@@ -238,7 +238,7 @@ class Tagger(NamesLabels, Living, Copyable):
         self.require_vectorizer()
         texts = as_texts(texts)
         top = self.predict(texts, asked_for(k, threshold), labels=labels, guess=guess)
-        tags = [Tags(found[:k]) for found in self._named(top, threshold)]
+        tags = self._named(top, threshold, k)
         if not guess:
             for i in np.flatnonzero((top.labels < 0).all(axis=1)).tolist():
                 tags[i].reason = self.why_silent(texts[i])
@@ -298,10 +298,12 @@ class Tagger(NamesLabels, Living, Copyable):
         check_threshold(threshold)
         if top.n_labels > len(self.label_ids):
             raise InputError(f"top is of {top.n_labels} labels; this tagger knows {len(self.label_ids)}")
-        return self._named(top, threshold)
+        return self._named(top, threshold, top.k)
 
-    def _named(self, top: TopK, threshold: Threshold) -> list[Tags]:
-        return named_tags(self.label_names, self.label_ids, top, cut(self, top, threshold), probable(self, top))
+    def _named(self, top: TopK, threshold: Threshold, k: int) -> list[Tags]:
+        """The first k of each row that reach the threshold."""
+        tags = named_tags(self.label_names, self.label_ids, top, cut(self, top, threshold), probable(self, top))
+        return tags if top.k <= k else [Tags(found[:k]) for found in tags]
 
     # ── probabilities ───────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from itertools import repeat
 from typing import NamedTuple
 
-from ..arrays import TopK
+import numpy as np
+
+from ..arrays import StringTable, TopK
 
 NO_TEXT = "the text is empty"
+_MAKE = tuple.__new__  # a Tag without the checks of its constructor
 NO_KNOWN_WORD = "the model knows no word of the text"
 
 
@@ -24,14 +27,22 @@ class Tag(_Named):
     one it is the name. As a tuple it is (label, score).
     """
 
-    probability: float | None
-    id: str
+    probability: float | None = None
+    _id: str | None = None
 
     def __new__(cls, label: str, score: float, probability: float | None = None, id: str | None = None) -> Tag:
         """As a named tuple, with probability and id beside it."""
         made = super().__new__(cls, label, score)
-        made.probability, made.id = probability, label if id is None else id
+        if probability is not None:
+            made.probability = probability
+        if id is not None:
+            made._id = id
         return made
+
+    @property
+    def id(self) -> str:
+        """What a vocabulary calls the label; without one, its name."""
+        return self.label if self._id is None else self._id
 
     def __repr__(self) -> str:
         id = "" if self.id == self.label else f"id={self.id!r}, "
@@ -55,15 +66,30 @@ class Tags(list[Tag]):
         return tags
 
 
-def named_tags(names: Sequence[str], ids: Sequence[str], top: TopK, kept: TopK, known: TopK | None) -> list[Tags]:
+def named_tags(names: StringTable, ids: StringTable, top: TopK, kept: TopK, known: TopK | None) -> list[Tags]:
     """Answers by name and id: those that are `kept`, with their probabilities where they are known."""
-    chances = None if known is None else known.scores.tolist()
-    rows = enumerate(zip(kept.labels.tolist(), top.scores.tolist(), strict=True))
+    plain = known is None and ids is names
+    if plain and len(top) == 1:
+        labels = kept.labels[0].tolist()
+        scores = top.scores[0].tolist()
+        if labels and min(labels) < 0:
+            there = [i for i, label in enumerate(labels) if label >= 0]
+            labels, scores = [labels[i] for i in there], [scores[i] for i in there]
+        return [Tags(map(_MAKE, repeat(Tag), zip(names.some(labels), scores, strict=True)))]
+    met_at = np.zeros(top.n_labels, bool)  # most labels are met many times: each is looked up once
+    met_at[kept.labels[kept.labels >= 0]] = True
+    met = np.flatnonzero(met_at).tolist()
+    called = dict(zip(met, names.some(met), strict=True))
+    rows = zip(kept.labels.tolist(), top.scores.tolist(), strict=True)
+    if plain:
+        return [Tags([_MAKE(Tag, (called[a], b)) for a, b in zip(*row, strict=True) if a >= 0]) for row in rows]
+    by_id = called if ids is names else dict(zip(met, ids.some(met), strict=True))
+    chances = known.scores.tolist() if known is not None else [[None] * top.k] * len(top)
     return [
         Tags(
-            Tag(names[label], score, None if chances is None else chances[i][j], None if ids is names else ids[label])
-            for j, (label, score) in enumerate(zip(labels, scores, strict=True))
+            Tag(called[label], score, chance, None if ids is names else by_id[label])
+            for label, score, chance in zip(*row, more, strict=True)
             if label >= 0
         )
-        for i, (labels, scores) in rows
+        for row, more in zip(rows, chances, strict=True)
     ]

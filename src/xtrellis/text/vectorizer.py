@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._native import text as native
-from ..arrays import Array, Csr, Int32, Int64, StringTable, UInt8, UInt32, as_texts, assemble, for_scipy
+from ..arrays import Array, Csr, Int32, Int64, StringTable, UInt8, UInt32, as_texts, assemble
 from ..core import (
     Configured,
     InputError,
@@ -94,6 +94,7 @@ class Vectorizer(Configured, Copyable):
 
     _vocabulary: Vocabulary | None = None
     _known_forms: tuple[object, Forms] | None = None
+    _known_reading: tuple[object, _Reading] | None = None  # for one text it takes as long to make as to be used
 
     def fit(self, texts: Iterable[str], y: Any = None) -> Self:
         """Learn the vocabulary and its weights; `y` is what pipelines of scikit-learn pass on, and plays no part."""
@@ -173,7 +174,7 @@ class Vectorizer(Configured, Copyable):
         reading = self._reading()
         reading.known_one(blob)
         offsets, ids, values = vocabulary.native.transform_one(blob, reading.settings)
-        return for_scipy(assemble(values, ids, offsets, (1, self.n_features)))
+        return assemble(values, ids, offsets.astype(np.int32), (1, len(vocabulary.names)))
 
     def explain(self, text: str) -> Places:
         """Where features are: (start, end, features) for each span `text[start:end]` that is one, in order."""
@@ -259,7 +260,16 @@ class Vectorizer(Configured, Copyable):
     def _reading(self) -> _Reading:
         """How texts are read, with all that is known of words' forms."""
         if self.stem is None and self.stop_words is None:
-            return _Reading(self._settings(None), None, None)
+            key = (
+                self.ngrams, self.char_ngrams, self.min_token_length, self.lowercase, self.fold_accents,
+                self.sublinear_tf, self.idf, self.normalize, self.words,
+            )  # fmt: skip
+            known = self._known_reading
+            if known is None or known[0] != key:
+                known = key, _Reading(self._settings(None), None, None)
+                if self.fitted:  # before that it may be pickled as it is
+                    self._known_reading = known
+            return known[1]
         if self.stem is not None and (self.fold_accents or not self.lowercase):
             wrong = "fold_accents=True" if self.fold_accents else "lowercase=False"
             raise ParameterError(f"stem={self.stem!r} does not go with {wrong}: the rules are for words as they are "

@@ -28,11 +28,12 @@ def changed(model, **params):
 
 
 @pytest.mark.parametrize("transform", ["l3-hinge", "sigmoid"])
+@pytest.mark.parametrize("search", ["best-first", "beam"])
 @pytest.mark.parametrize("k", [1, 2, 5, 400, 1000])
-def test_best_first_without_a_beam_is_exact_in_the_mean(world, k, transform):
+def test_search_without_a_beam_is_exact_in_the_mean(world, k, search, transform):
     """Trees disagree much here, so that a tree's first answers do not decide."""
     X, model = world
-    exact = model.clone().set_params(search="best-first", beam=None)
+    exact = model.clone().set_params(search=search, beam=None)
     exact._trees = tuple(tree.scored_by(transform) for tree in model.trees)
     top = exact.predict(X, k=k)
     every = exact.score(X, np.ones((150, 400)))
@@ -44,7 +45,7 @@ def test_best_first_without_a_beam_is_exact_in_the_mean(world, k, transform):
 
 def test_rows_are_searched_deeper_only_where_needed(world, monkeypatch):
     X, model = world
-    exact = changed(model, search="best-first", beam=None)
+    exact = changed(model, beam=None)
     asked = []
     search_tree = several.search_tree
 
@@ -83,12 +84,50 @@ def test_what_one_beam_finds_is_scored_in_all_trees(world, beam):
     assert (top.labels[:, : beam + 1] >= 0).all()
 
 
-def test_one_row_and_many_and_threads(world):
+@pytest.mark.parametrize("k", [1, 3, 40])
+@pytest.mark.parametrize("search", ["beam", "best-first"])
+def test_one_row_a_few_many_and_threads_give_the_same_bits(world, search, k):
     X, model = world
-    for search in ("beam", "best-first"):
-        other = changed(model, search=search, threads=1)
-        top = other.predict(X, k=3)
-        np.testing.assert_array_equal(other.set_params(threads=3).predict(X, k=3).scores, top.scores)
+    for beam in (2, 10, None):
+        other = changed(model, search=search, threads=1, beam=beam)
+        top = other.predict(X, k=k)
+        same(other.set_params(threads=3).predict(X, k=k), top)
+        same(other.predict(X[:9], k=k), top[:9])
         for row in (0, 77, 149):
-            np.testing.assert_array_equal(other.predict(X[[row]], k=3).labels[0], top.labels[row])
+            same(other.predict(X[[row]], k=k), top[row : row + 1])
+            same(other.predict(X[[row]].toarray(), k=k), top[row : row + 1])  # the long way
     assert model.predict(X[:0], k=3).labels.shape == (0, 3)
+
+
+@pytest.mark.parametrize("merge", ["max", "mean"])
+@pytest.mark.parametrize("storage", ["float32", "float16", "int8"])
+def test_labels_in_several_clusters_and_a_prior(world, merge, storage):
+    X, _ = world
+    Y = sp.csr_array((np.random.default_rng(1).random((150, 60)) < 0.05).astype(np.float32))
+    model = LinearTree(
+        index=xt.BalancedTree(max_leaf=5, arity=2), n_trees=3, overlap=xt.Overlap(copies=2, merge=merge), beam=3,
+        storage=storage, prior=0.3, threads=1,
+    )  # fmt: skip
+    model.fit(X, Y)
+    top = model.predict(X, k=6)
+    for row in range(0, 150, 7):
+        same(model.predict(X[[row]], k=6), top[row : row + 1])
+
+
+def test_ensembles_of_trees(world):
+    """Members with other beams and ways to search, whose scores are added in double precision."""
+    X, _ = world
+    Y = sp.csr_array((np.random.default_rng(1).random((150, 60)) < 0.05).astype(np.float32))
+    index = xt.BalancedTree(max_leaf=5, arity=2)
+    trees = [LinearTree(index=index, beam=3), LinearTree(index=index, search="best-first", slack=0.1), LinearTree()]
+    model = xt.Ensemble(models=trees, candidates=7, threads=1).fit(X, Y)
+    top = model.predict(X, k=5)
+    for row in range(0, 150, 7):
+        same(model.predict(X[[row]], k=5), top[row : row + 1])
+    wanted = top.to_csr()
+    np.testing.assert_array_equal(model.score(X, wanted).data, wanted.data)
+
+
+def same(a, b):
+    np.testing.assert_array_equal(a.labels, b.labels)
+    np.testing.assert_array_equal(a.scores, b.scores)

@@ -11,7 +11,6 @@ import functools
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from datetime import datetime, timezone
 from threading import RLock
@@ -319,7 +318,7 @@ def _of_one_moment(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def call(self: Any, *args: Any, **named: Any) -> Any:
-        return method(copy(self), *args, **named)
+        return method(self.__copy__(), *args, **named)
 
     return call
 
