@@ -121,7 +121,7 @@ def _trained(data: Prepared, name: str, model: Model, checkpoint: Path | None, *
 def _fitted(model: Model, data: Prepared, checkpoint: Path | None) -> dict[str, float]:
     """Train; returns the processor's seconds, of all threads: comparable whatever else the machine does. Of a training
     that goes on after a stop they are not known."""
-    more = {"checkpoint": checkpoint} if isinstance(model, Resumes) else {}
+    more: dict[str, Any] = {"checkpoint": checkpoint} if isinstance(model, Resumes) else {}
     goes_on = checkpoint is not None and checkpoint.exists()
     began = time.process_time()
     model.fit(data.train.X, data.train.Y, **more)
