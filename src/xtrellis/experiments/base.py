@@ -16,6 +16,7 @@ from .results import Results
 # What makes a run different from all others: plain JSON values, `data` and `seed` among them.
 Run = dict[str, Any]
 Row = Mapping[str, Any]
+UNFINISHED = "unfinished"  # folder of trainings that were stopped, below that of the results
 LIBRARIES = {
     "torch": ("PyTorch", "deep"),
     "transformers": ("transformers", "deep"),
@@ -67,12 +68,13 @@ def run_all(
     _require_extras(experiment, todo)
     if len(todo) < len(runs):
         progress.note(f"{len(runs) - len(todo)} of {len(runs)} runs are in {results.path} already")
-    bench = Bench(threads)
+    bench = Bench(threads, folder / UNFINISHED)
     with progress.step(f"experiment {experiment.name}", total=len(todo), unit="runs") as advance:
         for run in todo:
             progress.note("run: " + ", ".join(f"{key} {value}" for key, value in run.items()))
             measured = experiment.measure(run, bench)
             results.add(run, [measured] if isinstance(measured, Mapping) else measured)
+            bench.discard(run)
             advance(1)
     return write_page(experiment, folder)
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
+import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from ..arrays import Array, for_scipy
 from ..core import InputError
@@ -38,8 +43,9 @@ class Prepared:
 class Bench:
     """Gives prepared data; keeps the last one, since runs on one data set follow each other."""
 
-    def __init__(self, threads: int | None = None) -> None:
-        self.threads = threads
+    def __init__(self, threads: int | None = None, unfinished: Path | None = None) -> None:
+        """`unfinished` is the folder in which trainings are kept that were stopped."""
+        self.threads, self.unfinished = threads, unfinished
         self._last: tuple[str, int] | None = None
         self._data: Prepared | None = None
 
@@ -49,6 +55,17 @@ class Bench:
             self._data = None  # two data sets at once may not fit
             self._data, self._last = prepare(name, self.threads, ngrams=ngrams), (name, ngrams)
         return self._data
+
+    def checkpoint(self, run: Mapping[str, Any]) -> Path | None:
+        """Where the training of this run goes on after a stop; `discard` it once the run is recorded."""
+        if self.unfinished is None:
+            return None
+        return self.unfinished / hashlib.sha256(json.dumps(run, sort_keys=True).encode()).hexdigest()[:16]
+
+    def discard(self, run: Mapping[str, Any]) -> None:
+        """The checkpoint of a run that is recorded."""
+        if at := self.checkpoint(run):
+            shutil.rmtree(at, ignore_errors=True)
 
 
 def prepare(name: str, threads: int | None = None, *, ngrams: int = 1) -> Prepared:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from ..arrays import TopK
 from ..catalog import preset
 from ..linear import LinearTree
-from ..model import Model
+from ..model import Model, Resumes
 from ..neural import BagEncoder, Elias, EncodedModel, n_clusters
 from ..rank import Ensemble, Ranker, Reranked
 from ..store import Storable
@@ -71,8 +72,9 @@ def measure(run: Run, bench: Bench) -> list[dict[str, Any]]:
             inner.set_params(**{name: value for name, value in SMALL.items() if name in inner.get_params(deep=False)})
         return model
 
+    at = bench.checkpoint(run)
     if run["model"] == SECOND:
-        return _steps(data, made, seed=run["seed"], threads=bench.threads)
+        return _steps(data, made, seed=run["seed"], threads=bench.threads, checkpoint=at)
     if run["model"] == STEPS[-1]:
         return [_ensemble(data, made, seed=run["seed"], threads=bench.threads)]
     stages = {name: {"stages": i} for i, name in enumerate(STEPS[:2], 1)}.get(run["model"])
@@ -82,24 +84,25 @@ def measure(run: Run, bench: Bench) -> list[dict[str, Any]]:
         model.set_params(**{run["factor"]: -(-run["value"] * n_labels // n_clusters(None, n_labels))})
     elif run["factor"] is not None:
         model.set_params(**{run["factor"]: run["value"]})
-    return [_trained(data, run["model"], model, facts=run["factor"] is None)]
+    return [_trained(data, run["model"], model, at, facts=run["factor"] is None)]
 
 
-def _steps(data: Prepared, made: Made, *, seed: int, threads: int | None) -> list[dict[str, Any]]:
+def _steps(
+    data: Prepared, made: Made, *, seed: int, threads: int | None, checkpoint: Path | None
+) -> list[dict[str, Any]]:
     """Stage 2, rankers and calibration share one training."""
     X, Y = data.train.X, data.train.Y
     _, two, ranked, logistic, calibrated, _ = STEPS
-    began = time.process_time()
-    full = made("elias++").fit(X, Y)
+    full = made("elias++")
     assert isinstance(full, Reranked)  # what the preset is
-    seconds = time.process_time() - began
+    cost = _fitted(full, data, checkpoint)
     base = full.fitted_base
     rows = [_measured(data, two, base)]
     plain = Reranked(calibrate=False, seed=seed, threads=threads).fit(X, Y, fitted_base=base)
     rows.append({**_measured(data, ranked, plain), "by frequency": _opinions(data, plain)})
     other = Reranked(ranker=Ranker(loss="logistic", transform="sigmoid"), calibrate=False, seed=seed, threads=threads)
     rows.append(_measured(data, logistic, other.fit(X, Y, fitted_base=base)))
-    return [*rows, {**_measured(data, calibrated, full), "processor seconds": round(seconds, 1)}]
+    return [*rows, {**_measured(data, calibrated, full), **cost}]
 
 
 def _ensemble(data: Prepared, made: Made, *, seed: int, threads: int | None) -> dict[str, Any]:
@@ -110,11 +113,19 @@ def _ensemble(data: Prepared, made: Made, *, seed: int, threads: int | None) -> 
     return {**_measured(data, STEPS[-1], Ensemble.of(members, threads=threads)), "processor seconds": seconds}
 
 
-def _trained(data: Prepared, name: str, model: Model, *, facts: bool = True) -> dict[str, Any]:
-    began = time.process_time()  # of all threads: comparable whatever else the machine does
-    model.fit(data.train.X, data.train.Y)
-    seconds = round(time.process_time() - began, 1)
-    return {**_measured(data, name, model, facts=facts), "processor seconds": seconds}
+def _trained(data: Prepared, name: str, model: Model, checkpoint: Path | None, *, facts: bool = True) -> dict[str, Any]:
+    cost = _fitted(model, data, checkpoint)
+    return {**_measured(data, name, model, facts=facts), **cost}
+
+
+def _fitted(model: Model, data: Prepared, checkpoint: Path | None) -> dict[str, float]:
+    """Train; returns the processor's seconds, of all threads: comparable whatever else the machine does. Of a training
+    that goes on after a stop they are not known."""
+    more: dict[str, Any] = {"checkpoint": checkpoint} if isinstance(model, Resumes) else {}
+    goes_on = checkpoint is not None and checkpoint.exists()
+    began = time.process_time()
+    model.fit(data.train.X, data.train.Y, **more)
+    return {} if goes_on else {"processor seconds": round(time.process_time() - began, 1)}
 
 
 def _measured(data: Prepared, name: str, model: Model, *, facts: bool = True) -> dict[str, Any]:

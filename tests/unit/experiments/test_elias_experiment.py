@@ -15,6 +15,8 @@ from xtrellis.experiments.data import Bench, prepare
 from xtrellis.experiments.elias_parts.index import BEAMS, tree_costs
 from xtrellis.experiments.elias_parts.page import STEPS, _heading
 from xtrellis.experiments.measure import deciles
+from xtrellis.experiments.results import Results
+from xtrellis.neural.elias.task import EliasTask
 from xtrellis.neural.encoders.bag import BagEncoder
 
 
@@ -61,13 +63,41 @@ def test_small_runs_are_fewer_and_of_smaller_models(folder: Path, monkeypatch: p
     for seed in (0, 1):
         assert len(elias.plan("x", seed, True)) < len(elias.plan("x", seed, False))
     made = []
-    monkeypatch.setattr(elias, "_trained", lambda data, name, model, facts: made.append(model) or {})
+    monkeypatch.setattr(elias, "_trained", lambda data, name, model, at, facts: made.append(model) or {})
     for model in ("stage 1", "encoder-ova", "xr-linear"):
         run = next(run for run in elias.plan(str(folder), 0, True) if run["model"] == model)
         elias.measure(run, Bench(1))
     one, ova, _ = made
     assert (one.stages, one.shortlist_size, one.epochs) == (1, 500, 8)
     assert one.encoder.dim == ova.encoder.dim == 128
+
+
+def test_a_stopped_run_goes_on(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elias, "SMALL", {"encoder": BagEncoder(dim=8), "epochs": 3, "shortlist_size": 20})
+    epochs, real = [], EliasTask.epoch
+
+    def epoch(self: EliasTask, number: int):
+        if stops and number == 2:
+            raise KeyboardInterrupt
+        epochs.append(number)
+        return real(self, number)
+
+    monkeypatch.setattr(EliasTask, "epoch", epoch)
+    asked = {"data": [str(folder)], "seeds": 1, "small": True, "only": {"model": ["stage 1"]}, "threads": 1}
+    stops = True
+    with pytest.raises(KeyboardInterrupt):
+        run_all(experiment("elias"), tmp_path, **asked)
+    assert len(list((tmp_path / "unfinished").iterdir())) == 1
+    stops = False
+    run_all(experiment("elias"), tmp_path, **asked)
+    assert epochs == [0, 1, 2]
+    assert not list((tmp_path / "unfinished").iterdir())
+    run_all(experiment("elias"), tmp_path / "whole", **asked)
+    went_on, whole = (Results(at / "elias.jsonl").rows[0] for at in (tmp_path, tmp_path / "whole"))
+    assert went_on["P@5"] == whole["P@5"]
+    assert went_on["costs"] == whole["costs"]
+    assert "processor seconds" in whole
+    assert "processor seconds" not in went_on
 
 
 def test_what_a_tree_costs(folder: Path) -> None:

@@ -372,3 +372,22 @@ def test_a_rare_label_stays_where_similar_ones_are():
     assert home.tolist() == [0, 1, -1]
     plain, _ = connect(best, ones, Y, 2, 3)
     assert (plain.ids[0] == -1).all()
+
+
+def test_of_edges_with_full_score_the_strongest_is_home(data):
+    task = task_of(Elias(**SMALL | {"holdout": 0.0, "edge_scale": 40.0}), data)
+    task._second_stage()
+    here = task.ids >= 0
+    # Two places that lead to a label, both with full score, but one is surer than the other.
+    label = next(x for x in range(L) if (task.ids == x).any(axis=1).sum() > 1)
+    clusters = np.flatnonzero((task.ids == label).any(axis=1))[:2]
+    values = task.dense.values["edges"]
+    for surer in (0, 1):
+        values[here] = 0.0
+        values[task.ids == label] = -20.0
+        for i, cluster in enumerate(clusters):
+            values[cluster, task.ids[cluster] == label] = 8.0 if i == surer else 2.0
+        logs = task._edge_logs_now()
+        assert all(logs[cluster, task.ids[cluster] == label] == 0 for cluster in clusters)  # a tie
+        next(task.epoch(2))
+        assert task.home[label] == clusters[surer]
