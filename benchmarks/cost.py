@@ -161,7 +161,7 @@ def counts(line: dict[str, Any]) -> dict[str, float]:
         # rows × non-zeros × groups of 32 classifiers × (rows of the node)^¼: more rows take more epochs
         "growing_work": line["growing_work"],
         "growing_visits": line["growing_work"] / line["nonzeros"],  # what a visit costs whatever its row holds
-        "wide_work": line["growing_work"] * line["features"] ** 0.5,
+        "wide_work": line["growing_work"] * line["features"] ** 0.25,
         "model_bytes": line["model_bytes"],
     }
 
