@@ -179,10 +179,10 @@ NB_MODULE(neighbors, m) {
     m.attr("GROUP_BLOCKS") = static_cast<int>(group_blocks);
     m.def(
         "n_bytes",
-        [](Id features, Offset entries, Offset values) {  // of the blocks
-            return static_cast<Offset>(entry_bytes(is_wide(features))) * entries + Offset{value_bytes} * values;
+        [](Offset entries, Offset values) {  // of the blocks
+            return Offset{entry_bytes} * entries + Offset{value_bytes} * values;
         },
-        nb::arg("features"), nb::arg("entries"), nb::arg("values"));
+        nb::arg("entries"), nb::arg("values"));
     m.def(
         "fitting",
         [](In<Offset> offsets, In<Id> ids, In<float> values, Offset columns, Offset first) {
@@ -203,7 +203,7 @@ NB_MODULE(neighbors, m) {
                In<Id> labels, In<std::uint8_t> removed) {
                 new (self) Segment;
                 self->first = first, self->rows = rows, self->features = static_cast<Id>(ceilings.size());
-                self->norm = norm, self->negative = negative, self->wide = is_wide(self->features);
+                self->norm = norm, self->negative = negative;
                 self->columns = span(columns), self->numbers = span(numbers);
                 self->begins = begins.data(), self->bytes = bytes.data(), self->ceilings = ceilings.data();
                 self->list_begin = list_begin.data(), self->list_blocks = list_blocks.data();

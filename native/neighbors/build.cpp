@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "neighbors/segment.hpp"
 
@@ -9,7 +10,7 @@ namespace xtrellis::neighbors {
 
 namespace {
 
-constexpr Offset most_values = std::numeric_limits<std::uint32_t>::max();
+constexpr Offset most_values = std::numeric_limits<std::uint32_t>::max() / 2;  // with each an entry of high bits
 constexpr std::size_t dense_price = 4;  // a dense list, which is added up much quicker, may take so many times the room
 
 // The value as a share of `top`, in so many levels, rounded up.
@@ -87,32 +88,36 @@ void measure(const Csr& rows, Offset first, Offset last, Built& out) {
 // The rows by blocks: counted first, then each feature takes its place in every block that has it.
 void write_blocks(const Lists& lists, std::size_t blocks, Built& out) {
     out.begins.assign(2 * (blocks + 1), 0);
-    lists.each_block([&](std::uint32_t, std::size_t block, std::uint32_t i, std::uint32_t end) {
-        ++out.begins[2 * block + 2];
+    std::vector<std::uint16_t> highs(blocks, 0);
+    const auto is_higher = [&](std::uint32_t f, std::size_t block) {
+        const auto high = static_cast<std::uint16_t>(f >> 16);
+        return std::exchange(highs[block], high) != high;
+    };
+    lists.each_block([&](std::uint32_t f, std::size_t block, std::uint32_t i, std::uint32_t end) {
+        out.begins[2 * block + 2] += is_higher(f, block) ? 2 : 1;
         out.begins[2 * block + 3] += end - i;
     });
     for (std::size_t i = 2; i < out.begins.size(); ++i) out.begins[i] += out.begins[i - 2];
-    out.bytes.assign(entry_bytes(out.wide) * out.begins[2 * blocks] + value_bytes * out.begins[2 * blocks + 1], 0);
+    out.bytes.assign(entry_bytes * out.begins[2 * blocks] + value_bytes * out.begins[2 * blocks + 1], 0);
     Segment segment;
-    segment.begins = out.begins.data(), segment.bytes = out.bytes.data(), segment.wide = out.wide;
+    segment.begins = out.begins.data(), segment.bytes = out.bytes.data();
     const auto write = [&](const std::uint8_t* at, std::size_t i, auto what) {
         std::memcpy(out.bytes.data() + (at - segment.bytes) + i * sizeof what, &what, sizeof what);
     };
     std::vector<std::uint32_t> written(2 * blocks, 0);  // of each block: entries, values
-    const Tops tops(out.norm);
+    std::fill(highs.begin(), highs.end(), std::uint16_t{0});
     lists.each_block([&](std::uint32_t f, std::size_t number, std::uint32_t i, std::uint32_t end) {
         const Block block = segment.block(static_cast<Id>(number));
-        const double top = tops.of[out.ceilings[f]];
+        if (is_higher(f, number)) write(block.keys, written[2 * number]++, static_cast<std::uint16_t>(f >> 16));
         std::uint32_t mask = 0;
         for (; i < end; ++i) {
             const std::uint32_t at = written[2 * number + 1]++;
             mask |= 1u << (lists.rows[i] & (block_rows - 1));
-            if (!out.negative) write(block.codes, at, code(lists.values[i], top));
-            write(block.floats, at, lists.values[i]);
+            write(block.uppers, at, upper_half(lists.values[i]));
+            write(block.lowers, at, lower_half(lists.values[i]));
         }
         const std::uint32_t at = written[2 * number]++;
         write(block.keys, at, static_cast<std::uint16_t>(f));
-        if (out.wide) write(block.highs, at, static_cast<std::uint16_t>(f >> 16));
         write(block.masks, at, static_cast<std::uint8_t>(mask));
     });
 }
@@ -174,7 +179,6 @@ Offset fitting(const Csr& rows, Offset first) {
 Built build(const Csr& rows, Offset first, Offset last) {
     Built out;
     measure(rows, first, last, out);
-    out.wide = is_wide(static_cast<Id>(rows.columns));
     const Segment shape = shape_of(static_cast<Id>(last - first));
     const Lists lists(rows, first, last);
     out.ceilings.assign(static_cast<std::size_t>(rows.columns), 0);

@@ -17,7 +17,7 @@ struct Built {
     std::vector<Id> dense_ids;
     std::vector<std::uint8_t> dense_codes, dense_tops;
     double norm = 0;
-    bool negative = false, wide = false;
+    bool negative = false;
 };
 
 // Rows from `first` to `last`; as many as `fitting` says at most.

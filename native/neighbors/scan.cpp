@@ -4,31 +4,30 @@ namespace xtrellis::neighbors {
 
 #if defined(__x86_64__)
 namespace avx2 {
-std::size_t bound_rows(const std::uint8_t* keys, const std::uint8_t* masks, const std::uint8_t* codes,
-                       std::size_t entries, std::size_t values, const std::uint16_t* wanted, std::size_t n_wanted,
-                       const std::uint16_t* weights, std::uint32_t* hits, std::uint16_t* sums);
+std::size_t bound_rows(const std::uint8_t* keys, const std::uint8_t* masks, const std::uint8_t* uppers,
+                       std::size_t entries, std::size_t values, const std::uint8_t* sieves, std::size_t n_sieves,
+                       const float* weights, std::uint32_t* hits, float* sums);
 }
 #endif
 
 namespace {
 
 constexpr std::size_t piece = 32;
-constexpr std::size_t few_wanted = 40;  // more are looked up, not compared
-constexpr std::size_t past = 128;       // bytes behind a block's codes that vector instructions may read
+constexpr std::size_t sieve_keys = 32;  // that one sieve is made for
+constexpr std::size_t most_sieves = 8;  // with more, every key is looked up
+constexpr std::size_t past = 128;       // bytes behind a block's upper halves that vector instructions may read
 
-XTRELLIS_CLONES std::size_t bound_rows_any(const Block& block, const Wanted& wanted, Hit* hits, std::uint16_t* sums) {
+XTRELLIS_CLONES std::size_t bound_rows_any(const Block& block, const Wanted& wanted, Hit* hits, float* sums) {
     std::size_t value = 0, found = 0;
     for (Id i = 0; i < block_rows; ++i) sums[i] = 0;
     for (std::size_t i = 0; i < block.entries; ++i) {
         const std::uint32_t mask = block.masks[i];
         const std::size_t next = value + static_cast<std::size_t>(std::popcount(mask));
         if (next > block.values) break;  // damaged
-        if (const std::uint16_t weight = wanted.weights[block.key(i)]) {
+        if (const float weight = wanted.weights[block.key(i)]; weight != 0) {
             hits[found++] = {static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(value)};
-            const std::uint8_t* code = block.codes + value;
-            each_bit(mask, [&](int row) XTRELLIS_INLINED {
-                sums[row] = static_cast<std::uint16_t>(std::min(0xffff, sums[row] + adds(weight, *code++)));
-            });
+            std::size_t at = value;
+            each_bit(mask, [&](int row) XTRELLIS_INLINED { sums[row] += weight * block.bound(at++); });
         }
         value = next;
     }
@@ -102,13 +101,27 @@ XTRELLIS_CLONES std::size_t reaching(const std::uint16_t* sums, std::size_t coun
     return found;
 }
 
-std::size_t bound_rows(const Block& block, const Wanted& wanted, std::size_t behind, Hit* hits, std::uint16_t* sums,
+void Wanted::make_sieves() {
+    std::sort(keys.begin(), keys.end());  // those of a class have their first digits in common
+    sieves.assign((keys.size() + sieve_keys - 1) / sieve_keys, {});
+    const std::size_t classes = 8 * sieves.size();
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        const std::size_t one = i * classes / keys.size();
+        for (int place = 0; place < 4; ++place) {
+            std::uint8_t& digit = sieves[one / 8].digits[place][(keys[i] >> 4 * place) & 15];
+            digit = static_cast<std::uint8_t>(digit | 1u << one % 8);
+        }
+    }
+}
+
+std::size_t bound_rows(const Block& block, const Wanted& wanted, std::size_t behind, Hit* hits, float* sums,
                        InstructionSet instructions) {
 #if defined(__x86_64__)
-    static_assert(sizeof(Hit) == 8);
-    if (runnable(instructions) != InstructionSet::base && wanted.keys.size() <= few_wanted && behind >= past)
-        return avx2::bound_rows(block.keys, block.masks, block.codes, block.entries, block.values, wanted.keys.data(),
-                                wanted.keys.size(), wanted.weights.data(), &hits->entry, sums);
+    static_assert(sizeof(Hit) == 8 && sizeof(Wanted::Sieve) == 64);
+    if (runnable(instructions) != InstructionSet::base && wanted.sieves.size() <= most_sieves && behind >= past)
+        return avx2::bound_rows(block.keys, block.masks, block.uppers, block.entries, block.values,
+                                wanted.sieves.empty() ? nullptr : &wanted.sieves[0].digits[0][0], wanted.sieves.size(),
+                                wanted.weights.data(), &hits->entry, sums);
 #endif
     (void)instructions, (void)behind;
     return bound_rows_any(block, wanted, hits, sums);
@@ -117,9 +130,11 @@ std::size_t bound_rows(const Block& block, const Wanted& wanted, std::size_t beh
 XTRELLIS_CLONES void products(const Block& block, const Hit* hits, std::size_t n_hits, std::uint32_t rows,
                               const float* query, Id features, double* sums) {
     for (Id i = 0; i < block_rows; ++i) sums[i] = 0;
+    Highs highs(block);
     for (std::size_t i = 0; i < n_hits; ++i) {
-        const std::uint32_t feature = block.feature(hits[i].entry), mask = block.masks[hits[i].entry];
-        if (feature >= static_cast<std::uint32_t>(features)) continue;  // damaged
+        const std::uint32_t mask = block.masks[hits[i].entry];
+        const std::uint32_t feature = highs(hits[i].entry) | block.key(hits[i].entry);
+        if (!(mask & rows) || feature >= static_cast<std::uint32_t>(features)) continue;  // the latter: damaged
         const double value = static_cast<double>(query[feature]);
         each_bit(mask & rows, [&](int row) XTRELLIS_INLINED {
             const auto before = static_cast<std::uint32_t>(std::popcount(mask & ((1u << row) - 1)));

@@ -31,10 +31,19 @@ std::size_t reaching(const std::uint16_t* sums, std::size_t count, std::uint32_t
                      std::uint32_t* out);
 
 // The query's features by their low 16 bits, which are keys. Where two of them have the same, or an entry of a block
-// has that of another feature, bounds are larger than they need be: sums end at 65,535.
+// has that of another feature, bounds are larger than they need be.
 struct Wanted {
-    std::vector<std::uint16_t> keys;     // each once
-    std::vector<std::uint16_t> weights;  // for each key there can be: 0 if it is not wanted
+    // Keys are told from others by their four hexadecimal digits: a byte for each digit there can be at each place,
+    // with a bit for each of eight classes of keys. A key is of a class if it has its bit at all four places; a class
+    // has few keys, so few others pass.
+    struct Sieve {
+        std::uint8_t digits[4][16];
+    };
+    std::vector<std::uint16_t> keys;  // each once
+    std::vector<float> weights;       // for each key there can be: 0 if it is not wanted
+    std::vector<Sieve> sieves;
+
+    void make_sieves();  // for `keys`, which are put in order
 };
 
 // An entry of a block whose key is wanted, and the first of its values.
@@ -42,9 +51,10 @@ struct Hit {
     std::uint32_t entry, value;
 };
 
-// The entries of a block whose keys are wanted, in ascending order, and what they add up to for each row; returns how
-// many. `hits` has room for all entries of the block. `behind`: bytes of the segment that follow the block's codes.
-std::size_t bound_rows(const Block& block, const Wanted& wanted, std::size_t behind, Hit* hits, std::uint16_t* sums,
+// The entries of a block whose keys are wanted, in ascending order, and for each row the sum of weights times bounds of
+// values, in float; returns how many. `hits` has room for all entries of the block. `behind`: bytes of the segment that
+// follow the upper halves.
+std::size_t bound_rows(const Block& block, const Wanted& wanted, std::size_t behind, Hit* hits, float* sums,
                        InstructionSet instructions = InstructionSet::avx512);
 
 // The similarities of some rows of a block (a bit for each), given its hits: products in double, added in the order of

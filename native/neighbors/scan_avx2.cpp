@@ -8,49 +8,75 @@
 namespace xtrellis::neighbors::avx2 {
 namespace {
 
-// For each mask: which of the next codes goes to which row; 128: none.
+// For each mask: which of the next halves goes to which row; 128: none.
 struct Places {
-    std::uint8_t of[256][8];
+    std::uint8_t of[256][16];
     constexpr Places() : of() {
         for (int mask = 0; mask < 256; ++mask) {
             std::uint8_t next = 0;
-            for (int i = 0; i < 8; ++i) of[mask][i] = (mask >> i) & 1 ? next++ : 128;
+            for (int i = 0; i < 8; ++i) {
+                const bool there = (mask >> i) & 1;
+                of[mask][2 * i] = there ? next++ : 128;
+                of[mask][2 * i + 1] = there ? next++ : 128;
+            }
         }
     }
 };
 constexpr Places places;
 
+// The hexadecimal digits of 32 keys, the lowest first.
+struct Digits {
+    __m256i of[4];
+};
+
 }  // namespace
 
-// 64 entries are compared at once with all keys that are wanted, 8 rows are added to at once. Up to 128
-// bytes behind the last code are read.
+// 64 entries go through the sieves at once, 8 rows are added to at once. Up to 128 bytes behind the last of the upper
+// halves are read.
 __attribute__((target("popcnt,bmi"))) std::size_t bound_rows(const std::uint8_t* keys, const std::uint8_t* masks,
-                                                             const std::uint8_t* codes, std::size_t entries,
-                                                             std::size_t values, const std::uint16_t* wanted,
-                                                             std::size_t n_wanted, const std::uint16_t* weights,
-                                                             std::uint32_t* hits, std::uint16_t* sums) {
+                                                             const std::uint8_t* uppers, std::size_t entries,
+                                                             std::size_t values, const std::uint8_t* sieves,
+                                                             std::size_t n_sieves, const float* weights,
+                                                             std::uint32_t* hits, float* sums) {
     std::size_t found = 0, counted = 0, before = 0;  // values of the first `counted` entries
-    const __m128i one = _mm_set1_epi16(1), zero = _mm_setzero_si128();
-    __m128i sum = zero;
+    const __m128i none = _mm_setzero_si128();
+    const __m256i zero = _mm256_setzero_si256(), digit = _mm256_set1_epi8(15), byte = _mm256_set1_epi16(255);
+    __m256 sum = _mm256_setzero_ps();
     for (std::size_t i = 0; i < entries; i += 64) {
-        __m256i here[4], any[4];
-        for (int j = 0; j < 4; ++j) {
-            here[j] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(keys + 2 * i) + j);
-            any[j] = _mm256_setzero_si256();
+        Digits of[2];
+        for (int j = 0; j < 2; ++j) {
+            const auto* at = reinterpret_cast<const __m256i*>(keys + 2 * i) + 2 * j;
+            const __m256i first = _mm256_loadu_si256(at), second = _mm256_loadu_si256(at + 1);
+            const __m256i low = _mm256_packus_epi16(_mm256_and_si256(first, byte), _mm256_and_si256(second, byte));
+            const __m256i high = _mm256_packus_epi16(_mm256_srli_epi16(first, 8), _mm256_srli_epi16(second, 8));
+            of[j].of[0] = _mm256_and_si256(low, digit);
+            of[j].of[1] = _mm256_and_si256(_mm256_srli_epi16(low, 4), digit);
+            of[j].of[2] = _mm256_and_si256(high, digit);
+            of[j].of[3] = _mm256_and_si256(_mm256_srli_epi16(high, 4), digit);
         }
-        for (std::size_t w = 0; w < n_wanted; ++w) {
-            const __m256i key = _mm256_set1_epi16(static_cast<short>(wanted[w]));
-            for (int j = 0; j < 4; ++j) any[j] = _mm256_or_si256(any[j], _mm256_cmpeq_epi16(here[j], key));
+        __m256i any[2] = {zero, zero};
+        for (std::size_t sieve = 0; sieve < n_sieves; ++sieve) {
+            __m256i both[2] = {_mm256_set1_epi8(-1), _mm256_set1_epi8(-1)};
+            for (int place = 0; place < 4; ++place) {
+                const auto* at = reinterpret_cast<const __m128i*>(sieves) + 4 * sieve + static_cast<std::size_t>(place);
+                const __m256i table = _mm256_broadcastsi128_si256(_mm_loadu_si128(at));
+                for (int j = 0; j < 2; ++j)
+                    both[j] = _mm256_and_si256(both[j], _mm256_shuffle_epi8(table, of[j].of[place]));
+            }
+            for (int j = 0; j < 2; ++j) any[j] = _mm256_or_si256(any[j], both[j]);
         }
-        // The halves of 128 bits go in turns into packed bytes: put back in order.
-        const auto packed = [](__m256i low, __m256i high) {
-            const __m256i both = _mm256_permute4x64_epi64(_mm256_packs_epi16(low, high), 0xd8);
-            return std::uint64_t{static_cast<std::uint32_t>(_mm256_movemask_epi8(both))};
+        // The halves of 128 bits went in turns into packed bytes: put back in order.
+        const auto passed = [&](__m256i some) {
+            const __m256i in_order = _mm256_permute4x64_epi64(_mm256_cmpeq_epi8(some, zero), 0xd8);
+            return std::uint64_t{~static_cast<std::uint32_t>(_mm256_movemask_epi8(in_order))};
         };
-        std::uint64_t bits = packed(any[0], any[1]) | packed(any[2], any[3]) << 32;
+        std::uint64_t bits = passed(any[0]) | passed(any[1]) << 32;
         if (entries - i < 64) bits &= (std::uint64_t{1} << (entries - i)) - 1;
         for (; bits; bits &= bits - 1) {
             const std::size_t entry = i + static_cast<std::size_t>(__builtin_ctzll(bits));
+            std::uint16_t key;
+            std::memcpy(&key, keys + 2 * entry, 2);
+            if (weights[key] == 0) continue;
             std::uint64_t eight;
             std::memcpy(&eight, masks + counted, 8);
             for (; counted + 8 <= entry; std::memcpy(&eight, masks + counted, 8)) {
@@ -60,23 +86,17 @@ __attribute__((target("popcnt,bmi"))) std::size_t bound_rows(const std::uint8_t*
             const std::uint64_t earlier = eight & ((std::uint64_t{1} << 8 * (entry - counted)) - 1);
             const std::size_t value = before + static_cast<std::size_t>(__builtin_popcountll(earlier));
             const std::uint8_t mask = masks[entry];
-            if (value + static_cast<std::size_t>(__builtin_popcount(mask)) > values) {  // damaged
-                _mm_storeu_si128(reinterpret_cast<__m128i*>(sums), sum);
-                return found;
-            }
-            const __m128i some = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(codes + value));
-            const __m128i where = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(places.of[mask]));
-            const __m128i high = _mm_unpacklo_epi8(zero, _mm_shuffle_epi8(some, where));  // times 256
-            std::uint16_t key;
-            std::memcpy(&key, keys + 2 * entry, 2);
-            const __m128i weight = _mm_set1_epi16(static_cast<short>(weights[key]));
-            const __m128i more = _mm_add_epi16(one, _mm_cmpeq_epi16(high, zero));
-            sum = _mm_adds_epu16(sum, _mm_add_epi16(_mm_mulhi_epu16(high, weight), more));
+            if (value + static_cast<std::size_t>(__builtin_popcount(mask)) > values) break;  // damaged
+            const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(uppers + 2 * value));
+            const __m128i where = _mm_loadu_si128(reinterpret_cast<const __m128i*>(places.of[mask]));
+            const __m128i placed = _mm_shuffle_epi8(some, where);
+            const __m256i bounds = _mm256_set_m128i(_mm_unpackhi_epi16(none, placed), _mm_unpacklo_epi16(none, placed));
+            sum = _mm256_add_ps(sum, _mm256_mul_ps(_mm256_castsi256_ps(bounds), _mm256_set1_ps(weights[key])));
             hits[2 * found] = static_cast<std::uint32_t>(entry);
             hits[2 * found++ + 1] = static_cast<std::uint32_t>(value);
         }
     }
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(sums), sum);
+    _mm256_storeu_ps(sums, sum);
     return found;
 }
 

@@ -1,5 +1,7 @@
 #include "neighbors/search.hpp"
 
+#include <limits>
+
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
@@ -12,7 +14,8 @@ constexpr std::size_t most_terms = 10'000;  // more would leave too little of 16
 constexpr std::size_t all_keys = 1 << 16;
 constexpr double slack = 1e-6;            // far more than rounding can do, far less than codes are coarse
 constexpr std::size_t first_groups = 48;  // by which a search learns what it is looking for
-constexpr std::size_t ahead = 3;          // blocks that are fetched before they are looked into
+constexpr float tiny = std::numeric_limits<float>::min();
+constexpr std::size_t ahead = 3;  // blocks that are fetched before they are looked into
 
 // To 8 sums what their codes add.
 void add_eight(std::uint16_t* sums, const std::uint8_t* codes, std::uint16_t weight) {
@@ -60,6 +63,7 @@ private:
         s_.terms.clear();
         s_.written.clear();
         s_.wanted.keys.clear();
+        const float rounding = 1.0f + static_cast<float>(query.size() + 8) * 0x1p-23f;  // up, whatever sums may lose
         for (std::size_t i = 0; i < query.size(); ++i) {
             const float value = query.values[i];
             const Id feature = value == 0 ? -1 : segment_.local(query.ids[i]);
@@ -73,15 +77,16 @@ private:
             }
             s_.query[static_cast<std::size_t>(feature)] = value;
             s_.written.push_back(feature);
-            want(feature, 1);
+            want(feature, std::max(value, 0.0f) * rounding);
             if (term.most > 0) s_.terms.push_back(term);  // others add nothing above 0
         }
+        s_.wanted.make_sieves();
     }
 
-    void want(Id feature, std::uint16_t weight) {
+    void want(Id feature, float weight) {
         const auto key = static_cast<std::uint16_t>(feature);
-        if (!s_.wanted.weights[key]) s_.wanted.keys.push_back(key);
-        s_.wanted.weights[key] = static_cast<std::uint16_t>(s_.wanted.weights[key] + weight);
+        if (s_.wanted.weights[key] == 0) s_.wanted.keys.push_back(key);
+        s_.wanted.weights[key] += std::max(weight, tiny);
     }
 
     // Bounds of all groups, in units so large that no sum leaves 16 bits.
@@ -94,7 +99,6 @@ private:
         s_.dense.clear();
         for (Term& term : s_.terms) {
             term.weight = static_cast<std::uint16_t>(std::ceil(term.most / levels / unit_ * 256 * (1 + 1e-9)));
-            want(term.feature, term.weight);
             if (term.dense >= 0) {
                 add_dense(s_.tops.data(), segment_.dense_tops + static_cast<std::size_t>(term.dense) * groups, groups,
                           term.weight);
@@ -167,7 +171,7 @@ private:
         }
     }
 
-    // Nearly so: as good as in order, and quicker.
+    // By their upper bytes: as good as in order, and quicker.
     void by_falling_bounds() {
         constexpr int shift = 24;
         std::uint32_t begins[257] = {};
@@ -179,14 +183,17 @@ private:
 
     void look_into_best() {
         for (std::size_t i = 0; i < s_.ordered.size(); ++i) {
-            if (i + ahead < s_.ordered.size()) fetch(static_cast<Id>(s_.ordered[i + ahead] & 0xFFFF));
+            if (i + ahead < s_.ordered.size() && s_.ordered[i + ahead] >> 16 >= least_)
+                fetch(static_cast<Id>(s_.ordered[i + ahead] & 0xFFFF));
+            if (s_.ordered[i] >> 24 < least_ >> 8) break;  // so are all that follow
             if (s_.ordered[i] >> 16 < least_) continue;
             const auto number = static_cast<Id>(s_.ordered[i] & 0xFFFF);
             const Block block = segment_.block(number);
-            std::uint16_t sums[block_rows];
+            float sums[block_rows];
             const std::size_t found = look_into(block, sums);
+            const float bar = s_.nearest.full() ? s_.nearest.worst().score - tiny : 0.0f;  // sums may have lost as much
             std::uint32_t rows = 0;
-            for (Id row = 0; row < block_rows; ++row) rows |= std::uint32_t{sums[row] >= least_} << row;
+            for (Id row = 0; row < block_rows; ++row) rows |= std::uint32_t{sums[row] >= bar} << row;
             if (!rows) continue;
             compare(number, block, rows, found);
             least_ = least();
@@ -194,7 +201,7 @@ private:
     }
 
     void all_blocks() {
-        std::uint16_t sums[block_rows];
+        float sums[block_rows];
         for (Id number = 0; number < segment_.blocks(); ++number) {
             const Block block = segment_.block(number);
             compare(number, block, (1u << block_rows) - 1, look_into(block, sums));
@@ -204,13 +211,13 @@ private:
     // What is read of a block to bound its rows.
     void fetch(Id number) const {
         const Block block = segment_.block(number);
-        for (const auto* at = block.keys; at < block.codes + block.values; at += 64) __builtin_prefetch(at);
+        for (const auto* at = block.keys; at < block.lowers; at += 64) __builtin_prefetch(at);
     }
 
     // Bounds of the block's rows; returns the number of hits.
-    std::size_t look_into(const Block& block, std::uint16_t* sums) {
+    std::size_t look_into(const Block& block, float* sums) {
         if (s_.hits.size() < block.entries) s_.hits.resize(block.entries);
-        const auto behind = static_cast<std::size_t>(end_ - (block.codes + block.values));
+        const auto behind = static_cast<std::size_t>(end_ - block.lowers);
         return bound_rows(block, s_.wanted, behind, s_.hits.data(), sums);
     }
 

@@ -1,10 +1,10 @@
 // The most similar training rows of a query, exactly.
 //
 // The lists of the query's features, added up, bound for every group of blocks, and for the blocks of the groups that
-// are left, how similar a row of it can be. Blocks are
-// then looked into by falling bounds, until no bound reaches the worst of the answers (Mallia, Suel and Tonellotto:
-// Faster Learned Sparse Retrieval with Block-Max Pruning, SIGIR 2024): no others than those that reach the similarity
-// of the last answer. Within a block, codes bound the rows in the same way; those that reach it are compared exactly.
+// are left, how similar a row of it can be. Blocks are then looked into by falling bounds, until no bound reaches the
+// worst of the answers (Mallia, Suel and Tonellotto: Faster Learned Sparse Retrieval with Block-Max Pruning, SIGIR
+// 2024): hardly any others than those that reach the similarity of the last answer. Within a block, the upper halves of
+// values bound the rows in the same way; those that reach it are compared exactly.
 #pragma once
 
 #include <cstdint>

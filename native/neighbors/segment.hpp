@@ -1,9 +1,10 @@
 // Training rows in one piece, immutable, in blocks of 8 rows: the rows themselves, exact, by feature within a block,
 // and inverted lists that tell which blocks to look into.
 //
-//   blocks    an entry for each feature that any row of the block has, ascending: the low 16 bits of its number (and
-//             the high ones, if there are so many features), a bit for each row that has it, and behind each other the
-//             values of these rows, and their codes. A block lies in one piece, what is read first at its beginning.
+//   blocks    an entry for each feature that any row of the block has, ascending: the low 16 bits of its number, and a
+//             bit for each row that has it. An entry without rows says the high 16 bits of those behind it, which are
+//             0 before. Behind the entries the values of these rows: the upper halves of all floats, rounded up, which
+//             bound them, then the lower halves. A block lies in one piece, what is read first at its beginning.
 //   lists     for each feature, the blocks that have it, each with the largest code in the block. Lists of frequent
 //             features are dense: a code for every block, 0 where no row has the feature, and the largest of every 8
 //             blocks, which are a group.
@@ -38,32 +39,56 @@ constexpr Id group_blocks = Id{1} << group_bits;
 constexpr Id stretch = 32;   // dense lists end with a multiple of so many groups
 constexpr int levels = 255;  // of codes
 
-constexpr bool is_wide(Id features) { return features > 0x10000; }
-constexpr std::size_t entry_bytes(bool wide) { return wide ? 5 : 3; }
-constexpr std::size_t value_bytes = 5;
+constexpr std::size_t entry_bytes = 3, value_bytes = 4;
+
+// A float in two halves of its bits: the upper one is rounded up, so that alone it is the bound of a value above 0.
+constexpr std::uint16_t lower_half(float value) {
+    return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value));
+}
+constexpr std::uint16_t upper_half(float value) {
+    return static_cast<std::uint16_t>((std::bit_cast<std::uint32_t>(value) >> 16) + (lower_half(value) != 0));
+}
+constexpr float joined(std::uint16_t upper, std::uint16_t lower) {
+    return std::bit_cast<float>((std::uint32_t{upper} - (lower != 0)) << 16 | lower);
+}
 
 // Where the parts of a block are.
 struct Block {
     std::size_t entries = 0, values = 0;   // how many there are
     const std::uint8_t* keys = nullptr;    // of each entry, 2 bytes: the low bits of the feature's number
     const std::uint8_t* masks = nullptr;   // of each entry: a bit for each row
-    const std::uint8_t* codes = nullptr;   // of each value; all 0 if some value of the segment is below 0
-    const std::uint8_t* highs = nullptr;   // of each entry, 2 bytes: the high bits; null: all 0
-    const std::uint8_t* floats = nullptr;  // of each value, 4 bytes
+    const std::uint8_t* uppers = nullptr;  // of each value, 2 bytes
+    const std::uint8_t* lowers = nullptr;  // of each value, 2 bytes
 
-    std::uint16_t key(std::size_t entry) const { return read<std::uint16_t>(keys, entry); }
-    std::uint32_t feature(std::size_t entry) const {
-        return key(entry) | (highs ? std::uint32_t{read<std::uint16_t>(highs, entry)} << 16 : 0u);
-    }
-    float value(std::size_t i) const { return read<float>(floats, i); }
+    std::uint16_t key(std::size_t entry) const { return read(keys, entry); }
+    float bound(std::size_t i) const { return joined(read(uppers, i), 0); }
+    float value(std::size_t i) const { return joined(read(uppers, i), read(lowers, i)); }
 
 private:
-    template <class T>
-    static T read(const std::uint8_t* from, std::size_t i) {
-        T out;
-        std::memcpy(&out, from + sizeof(T) * i, sizeof(T));
+    static std::uint16_t read(const std::uint8_t* from, std::size_t i) {
+        std::uint16_t out;
+        std::memcpy(&out, from + sizeof out * i, sizeof out);
         return out;
     }
+};
+
+// The high bits of a block's entries, asked for in ascending order.
+class Highs {
+public:
+    explicit Highs(const Block& block) : block_(block) { find(0); }
+    std::uint32_t operator()(std::size_t entry) {
+        while (next_ <= entry) high_ = std::uint32_t{block_.key(next_)} << 16, find(next_ + 1);
+        return high_;
+    }
+
+private:
+    void find(std::size_t from) {
+        const void* at = from < block_.entries ? std::memchr(block_.masks + from, 0, block_.entries - from) : nullptr;
+        next_ = at ? static_cast<std::size_t>(static_cast<const std::uint8_t*>(at) - block_.masks) : block_.entries;
+    }
+    const Block& block_;
+    std::size_t next_ = 0;
+    std::uint32_t high_ = 0;
 };
 
 struct Segment {
@@ -73,7 +98,6 @@ struct Segment {
     std::span<const Id> columns;            // feature -> column of the matrix, ascending; empty: they are the same
     const std::uint32_t* begins = nullptr;  // of each block, and the end: its first entry, its first value
     const std::uint8_t* bytes = nullptr;    // of the blocks
-    bool wide = false;                      // more features than 16 bits hold
     std::span<const std::uint8_t> numbers;  // of the rows at each place, 3 bytes each; empty: as they came
     const std::uint8_t* ceilings = nullptr;
     const std::uint32_t* list_begin = nullptr;  // features, and the end
@@ -96,7 +120,7 @@ struct Segment {
     std::size_t padded_blocks() const { return groups() << group_bits; }
     std::size_t byte(Id block) const {
         const std::uint32_t* at = begins + 2 * static_cast<std::size_t>(block);
-        return entry_bytes(wide) * at[0] + value_bytes * at[1];
+        return entry_bytes * at[0] + value_bytes * at[1];
     }
     Block block(Id number) const {
         const std::uint32_t* at = begins + 2 * static_cast<std::size_t>(number);
@@ -104,9 +128,8 @@ struct Segment {
         out.entries = at[2] - at[0], out.values = at[3] - at[1];
         out.keys = bytes + byte(number);
         out.masks = out.keys + 2 * out.entries;
-        out.codes = out.masks + out.entries;
-        out.highs = wide ? out.codes + out.values : nullptr;
-        out.floats = out.codes + out.values + (wide ? 2 * out.entries : 0);
+        out.uppers = out.masks + out.entries;
+        out.lowers = out.uppers + 2 * out.values;
         return out;
     }
     Id number(Id place) const {
@@ -145,12 +168,13 @@ XTRELLIS_INLINE void each_bit(std::uint32_t mask, Visit visit) {
 template <class Visit>
 XTRELLIS_INLINE void each_entry(const Segment& segment, Id number, Visit visit) {
     const Block block = segment.block(number);
+    Highs highs(block);
     std::size_t value = 0;
     for (std::size_t i = 0; i < block.entries; ++i) {
-        const std::uint32_t mask = block.masks[i], feature = block.feature(i);
+        const std::uint32_t mask = block.masks[i], feature = highs(i) | block.key(i);
         const std::size_t next = value + static_cast<std::size_t>(std::popcount(mask));
         if (next > block.values) return;  // damaged
-        if (feature < static_cast<std::uint32_t>(segment.features)) visit(feature, mask, value);
+        if (mask && feature < static_cast<std::uint32_t>(segment.features)) visit(feature, mask, value);
         value = next;
     }
 }

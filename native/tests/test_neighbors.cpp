@@ -1,5 +1,6 @@
 // The nearest rows against comparing all of them; then the same on damaged arrays, for the sanitizers.
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "check.hpp"
@@ -47,7 +48,7 @@ Segment view(const Built& built, const Rows& rows, const std::vector<std::uint8_
     Segment s;
     s.rows = static_cast<Id>(rows.offsets.size()) - 1;
     s.features = static_cast<Id>(rows.columns);
-    s.begins = built.begins.data(), s.bytes = built.bytes.data(), s.wide = built.wide;
+    s.begins = built.begins.data(), s.bytes = built.bytes.data();
     s.ceilings = built.ceilings.data(), s.list_begin = built.list_begin.data();
     s.list_blocks = built.list_blocks.data(), s.list_codes = built.list_codes.data();
     s.dense_ids = built.dense_ids, s.dense_codes = built.dense_codes.data(), s.dense_tops = built.dense_tops.data();
@@ -112,28 +113,45 @@ void test_kernels(Rng& rng) {
     }
 }
 
-// Bounds of rows are the same by all instruction sets, and hits are the wanted entries.
+// Bounds of rows are the same by all instruction sets (but for rounding), hits are the wanted entries, and no bound is
+// below what the rows have.
 void test_rows(const Segment& segment, SparseRow query) {
     Wanted wanted;
     wanted.weights.assign(1 << 16, 0);
-    for (const Id id : query.ids) {
-        const auto key = static_cast<std::uint16_t>(id);
-        if (!wanted.weights[key]) wanted.keys.push_back(key);
-        wanted.weights[key] = static_cast<std::uint16_t>(wanted.weights[key] + 20'000);  // sums end at 65,535
+    std::vector<float> values(static_cast<std::size_t>(segment.features), 0.0f);
+    for (std::size_t i = 0; i < query.size(); ++i) {
+        const auto key = static_cast<std::uint16_t>(query.ids[i]);
+        if (wanted.weights[key] == 0) wanted.keys.push_back(key);
+        wanted.weights[key] += query.values[i];
+        values[static_cast<std::size_t>(query.ids[i])] = query.values[i];
     }
+    wanted.make_sieves();
     for (Id number = 0; number < segment.blocks(); ++number) {
         const Block block = segment.block(number);
         std::vector<Hit> plain(block.entries + 1), quick(block.entries + 1);
-        std::uint16_t first[block_rows], second[block_rows];
-        const auto behind =
-            static_cast<std::size_t>(segment.bytes + segment.byte(segment.blocks()) - block.codes) - block.values;
+        float first[block_rows], second[block_rows];
+        double sums[block_rows];
+        const auto behind = static_cast<std::size_t>(segment.bytes + segment.byte(segment.blocks()) - block.lowers);
         const auto n = bound_rows(block, wanted, behind, plain.data(), first, InstructionSet::base);
         CHECK(n == bound_rows(block, wanted, behind, quick.data(), second, InstructionSet::avx2));
         std::size_t expected = 0;
         for (std::size_t i = 0; i < block.entries; ++i) expected += wanted.weights[block.key(i)] != 0;
         CHECK(n == expected);
         for (std::size_t i = 0; i < n; ++i) CHECK(plain[i].entry == quick[i].entry && plain[i].value == quick[i].value);
-        for (Id row = 0; row < block_rows; ++row) CHECK(first[row] == second[row]);
+        products(block, plain.data(), n, (1u << block_rows) - 1, values.data(), segment.features, sums);
+        for (Id row = 0; row < block_rows; ++row) {
+            CHECK(std::abs(first[row] - second[row]) <= 1e-6f * first[row]);
+            CHECK(sums[row] <= static_cast<double>(first[row]) * (1 + 1e-6));
+        }
+    }
+}
+
+// A float comes back from its halves, the upper of which is not below it.
+void test_halves() {
+    for (const float value : {0.0f, 1.0f, 0.1f, 1.999999f, 3e-39f, 1e-45f, 3.4e38f, -0.3f, -1.0f}) {
+        CHECK(joined(upper_half(value), lower_half(value)) == value);
+        if (value >= 0) CHECK(joined(upper_half(value), 0) >= value);
+        if (value > 1e-37f && value < 1e38f) CHECK(joined(upper_half(value), 0) <= value * 1.008f);
     }
 }
 
@@ -142,6 +160,7 @@ void test_rows(const Segment& segment, SparseRow query) {
 int main() {
     Rng kernels(5);
     test_kernels(kernels);
+    test_halves();
     for (const int n : {1, 70, 9000}) {
         const Id features = n == 70 ? 200'000 : 20'000;  // more than keys have bits for, or fewer
         const Rows rows(n, features, 12, 1), queries(20, features, 12, 2);
@@ -149,7 +168,6 @@ int main() {
         CHECK(fitting(X, 0) == n);
         Built built = build(X, 0, n);
         CHECK(n < 9000 || (!built.dense_ids.empty() && built.list_blocks.size() > 1));
-        CHECK(built.wide == (n == 70));
         std::vector<std::uint8_t> removed(static_cast<std::size_t>(n) / 8 + 1, 0);
         if (n > 50) removed[2] = 0x55;
         std::vector<Offset> label_begin;
@@ -159,8 +177,17 @@ int main() {
         const Segment segment = view(built, rows, removed, label_begin, labels);
         Segment all = segment;
         all.negative = true;  // every row is looked at
-        test_rows(segment, Q[0]);
         Scratch scratch, other;
+        test_rows(segment, Q[0]);
+        for (const int length : {40, 300, 900}) {  // more keys than one sieve, and than all sieves, are made for
+            const Rows longer(1, features, length, 4);
+            test_rows(segment, longer.csr()[0]);
+            const auto ours = found(segment, longer.csr()[0], 20, -1, scratch);
+            const auto theirs = found(all, longer.csr()[0], 20, -1, other);
+            CHECK(ours.size() == theirs.size());
+            for (std::size_t i = 0; i < ours.size(); ++i)
+                CHECK(ours[i].label == theirs[i].label && ours[i].score == theirs[i].score);
+        }
         for (Offset q = 0; q < Q.rows; ++q) {
             for (const std::size_t k : {std::size_t{1}, std::size_t{10}, std::size_t{200}}) {
                 const auto ours = found(segment, Q[q], k, 3, scratch), theirs = found(all, Q[q], k, 3, other);

@@ -265,6 +265,7 @@ class Neighbors(FeatureModel):
             raise StoreError("a Neighbors holds one array, 'label_counts'")
         if counts.dtype != np.int64 or counts.ndim != 1 or not len(counts) or not counts.flags.c_contiguous:
             raise StoreError(f"label_counts must be int64, one for each label; got {counts.dtype} {counts.shape}")
+        rows = [piece for segment in rows for piece in (segment, *segment.behind)]
         first = n_features = 0
         for segment in rows:
             if segment.first != first or segment.n_features < n_features:

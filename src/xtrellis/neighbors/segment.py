@@ -19,7 +19,7 @@ from ..store import State, Storable
 from . import earlier
 from .order import similar_together
 
-LAYOUT = 3  # of the arrays; a model with another one would give wrong answers
+LAYOUT = 4  # of the arrays; a model with another one would give wrong answers
 DTYPES: dict[str, Any] = {
     "columns": np.int32,
     "begins": np.uint32,
@@ -56,6 +56,7 @@ class RowSegment(Storable):
         self.meta = meta  # norm, negative: see native/neighbors/segment.hpp
         self.n_rows = len(arrays["label_begin"]) - 1
         self._places: Int64 | None = None
+        self.behind: list[RowSegment] = []  # what one that was stored by an earlier version could not hold
         self._check()
         given: dict[str, Any] = {**meta, **arrays}
         self.native = native.Segment(first=first, rows=self.n_rows, **given)
@@ -199,7 +200,7 @@ class RowSegment(Storable):
         entries, values = arrays["begins"][::2], arrays["begins"][1::2]
         _offsets(entries, "begins", float(entries[-1]))
         _offsets(values, "begins", float(values[-1]))
-        n_bytes = native.n_bytes(features, int(entries[-1]), int(values[-1]))
+        n_bytes = native.n_bytes(int(entries[-1]), int(values[-1]))
         if len(arrays["bytes"]) != n_bytes:
             raise StoreError(f"bytes of a RowSegment must have {n_bytes} entries; got {len(arrays['bytes'])}")
         _offsets(arrays["label_begin"], "label_begin", len(arrays["labels"]))
@@ -247,9 +248,9 @@ class RowSegment(Storable):
         X, Y, removed = earlier.read(state.meta, state.arrays)
         texts = StringTable.from_arrays(dict(state.arrays), "texts") if "texts.text" in state.arrays else None
         made = cls.of(X, Y, first=state.meta["first"], texts=None if texts is None else list(texts))
-        if len(made) != 1:
-            raise StoreError(f"{X.shape[0]} rows of an earlier layout are too many for one piece: train again")
-        return made[0].without(removed)
+        pieces = [one.without(removed[one.first - made[0].first :][: one.n_rows]) for one in made]
+        pieces[0].behind = pieces[1:]
+        return pieces[0]
 
 
 def _renumbered(X: Csr) -> tuple[Int32, Csr]:

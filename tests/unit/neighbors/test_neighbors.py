@@ -329,6 +329,66 @@ def earlier_state(segment):
     return state
 
 
+def blocked_state(segment):
+    """The rows as the third layout stored them: in blocks of eight, floats whole, behind a byte that bounds each."""
+    X, numbers = segment.rows(), np.random.default_rng(0).permutation(segment.n_rows)
+    wide = segment.n_features > 1 << 16
+    data, begins, entries, values = b"", [0, 0], 0, 0
+    for begin in range(0, segment.n_rows, 8):
+        block = X[numbers[begin : begin + 8]].tocsc()
+        held = np.flatnonzero(np.diff(block.indptr))
+        masks = [sum(1 << int(bit) for bit in block.indices[block.indptr[f] : block.indptr[f + 1]]) for f in held]
+        data += held.astype("<u2").tobytes() + bytes(masks) + bytes(block.nnz)
+        data += ((held >> 16).astype("<u2").tobytes() if wide else b"") + block.data.astype("<f4").tobytes()
+        entries, values = entries + len(held), values + block.nnz
+        begins += [entries, values]
+    state = segment.to_state()
+    state.arrays = {name: state.arrays[name] for name in ("label_begin", "labels", "removed")} | {
+        "columns": np.zeros(0, np.int32),
+        "begins": np.array(begins, np.uint32),
+        "bytes": np.frombuffer(data, np.uint8).copy(),
+        "ceilings": np.zeros(segment.n_features, np.uint8),
+        "numbers": numbers.astype("<i4").view(np.uint8).reshape(-1, 4)[:, :3].reshape(-1).copy(),
+    }
+    state.meta = {**state.meta, "layout": 3}
+    return state
+
+
+@pytest.mark.parametrize("shift", [1, 1000])
+def test_rows_of_the_third_layout_are_read(data, shift):
+    X, Y = data
+    spread = sp.csr_array((X.data, X.indices * shift, X.indptr), shape=(X.shape[0], X.shape[1] * shift))
+    segment = xt.Neighbors().fit(spread, Y).index.segments[0]
+    again = segments.RowSegment.from_state({}, blocked_state(segment))
+    assert (again.rows() != segment.rows()).nnz == 0
+    assert again.arrays["labels"].tolist() == segment.arrays["labels"].tolist()
+    for name in ("begins", "bytes", "numbers", "label_begin"):
+        state = blocked_state(segment)
+        state.arrays[name] = state.arrays[name][::-1].copy() if name != "numbers" else np.zeros_like(state.arrays[name])
+        with pytest.raises(xt.StoreError, match="damaged"):
+            segments.RowSegment.from_state({}, state)
+
+
+def test_a_segment_of_an_earlier_layout_may_take_several_now(data, tmp_path, monkeypatch):
+    """Earlier ones could hold more rows."""
+    X, Y = data
+    model = xt.Neighbors().fit(X, Y)
+    model.remove([3, 170])
+    expected = model.predict(X, 5)
+    whole = model.index.segments[0]
+    fitting = segments.native.fitting
+    monkeypatch.setattr(segments.native, "fitting", lambda *args: min(100, fitting(*args)))
+    for stored in (earlier_state, blocked_state):
+        state = model.to_state()
+        state.parts = {"rows0": segments.RowSegment.from_state({}, stored(whole))}
+        again = xt.Neighbors.from_state(model.get_params(), state)
+        assert len(again.index.segments) == -(-X.shape[0] // 100)
+        assert again.n_rows == model.n_rows
+        top = again.predict(X, 5)
+        np.testing.assert_array_equal(top.labels, expected.labels)
+        np.testing.assert_array_equal(top.scores, expected.scores)
+
+
 def test_rows_of_earlier_layouts_are_read(data):
     X, Y = data
     segment = xt.Neighbors().fit(X, Y).index.segments[0]
