@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from itertools import repeat
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import StringTable, TopK
+from ..arrays import Array, StringTable, TopK
 
 NO_TEXT = "the text is empty"
 _MAKE = tuple.__new__  # a Tag without the checks of its constructor
@@ -76,20 +76,27 @@ def named_tags(names: StringTable, ids: StringTable, top: TopK, kept: TopK, know
             there = [i for i, label in enumerate(labels) if label >= 0]
             labels, scores = [labels[i] for i in there], [scores[i] for i in there]
         return [Tags(map(_MAKE, repeat(Tag), zip(names.some(labels), scores, strict=True)))]
-    met_at = np.zeros(top.n_labels, bool)  # most labels are met many times: each is looked up once
-    met_at[kept.labels[kept.labels >= 0]] = True
-    met = np.flatnonzero(met_at).tolist()
-    called = dict(zip(met, names.some(met), strict=True))
-    rows = zip(kept.labels.tolist(), top.scores.tolist(), strict=True)
+    found = kept.labels
+    met = np.flatnonzero(np.bincount(np.maximum(found, 0).ravel(), minlength=1))  # each is looked up once
+    called = _looked_up(names, met, found)
     if plain:
-        return [Tags([_MAKE(Tag, (called[a], b)) for a, b in zip(*row, strict=True) if a >= 0]) for row in rows]
-    by_id = called if ids is names else dict(zip(met, ids.some(met), strict=True))
-    chances = known.scores.tolist() if known is not None else [[None] * top.k] * len(top)
-    return [
-        Tags(
-            Tag(called[label], score, chance, None if ids is names else by_id[label])
-            for label, score, chance in zip(*row, more, strict=True)
-            if label >= 0
-        )
-        for row, more in zip(rows, chances, strict=True)
-    ]
+        return [
+            Tags(map(_MAKE, repeat(Tag), zip(*row, strict=True)))
+            if whole
+            else Tags(_MAKE(Tag, one[1:]) for one in zip(labels, *row, strict=True) if one[0] >= 0)
+            for whole, labels, *row in zip(
+                (found >= 0).all(axis=1).tolist(), found.tolist(), called, top.scores.tolist(), strict=True
+            )
+        ]
+    by_id: Any = repeat(repeat(None)) if ids is names else _looked_up(ids, met, found)
+    chances: Any = repeat(repeat(None)) if known is None else known.scores.tolist()
+    every = zip(found.tolist(), called, top.scores.tolist(), chances, by_id, strict=False)
+    return [Tags(Tag(*one) for label, *one in zip(*row, strict=False) if label >= 0) for row in every]
+
+
+def _looked_up(strings: StringTable, met: Array, numbers: Array) -> list[list[str]]:
+    """The string of each number, those that are met decoded once; any for what is below 0."""
+    table = np.empty(int(met[-1]) + 1 if len(met) else 1, object)
+    table[met] = strings.some(met.tolist())
+    looked_up: list[list[str]] = table[numbers].tolist()
+    return looked_up
