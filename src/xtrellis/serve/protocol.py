@@ -98,7 +98,8 @@ class Protocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         quick, cycle = self._quick, self.cycle
-        if quick is not None and not self._begun and (cycle is None or cycle.response_complete):
+        free = cycle is None or cycle.response_complete
+        if quick is not None and free and not self._begun and not self.flow.write_paused:
             end = data.find(HEAD_ENDS) + 4
             length = quick.length(data[:end]) if end >= 4 else None
             if length is None:
