@@ -7,7 +7,7 @@ import re
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -220,21 +220,6 @@ def test_who_leaves_is_not_waited_for(folder: Path) -> None:
         assert server.metric("xtrellis_faults_total") == 0
     finally:
         assert server.stop() == 0
-
-
-def test_who_asks_and_does_not_read_is_asked_to_wait(server: Server, line: Line) -> None:
-    """What the server holds for such a client stays small; all is answered when it reads."""
-    raw = request({"text": TEXTS[0], "k": 900})
-    wanted, sent = line.ask(raw), 0
-    line.socket.settimeout(3)
-    with suppress(TimeoutError):
-        while sent < 40_000 * len(raw):  # 40 MB of answers: no socket holds them
-            sent += line.socket.send((raw * 2)[sent % len(raw) :][: len(raw)])
-    assert sent < 40_000 * len(raw)
-    assert server.tag(TEXTS[0])
-    line.socket.settimeout(60)
-    for _ in range(sent // len(raw)):
-        assert line.answer() == wanted
 
 
 def test_silence_between_requests(folder: Path) -> None:
