@@ -23,6 +23,7 @@ import random
 import re
 import resource
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -126,25 +127,32 @@ def compiled(folder: Path) -> Path:
     return made
 
 
-def in_batches(server: Server, tagger: xt.Tagger, texts: list[str]) -> dict[str, float]:
+def in_batches(server: Server, tagger: xt.Tagger, texts: list[str], turns: int = 15) -> dict[str, float]:
+    """Server and `predict` in turns, so that both meet the same machine; the share is the median of the turns'."""
     body = "".join(json.dumps({"text": text}) + "\n" for text in texts).encode()
-    served, alone, served_cpu, alone_cpu = [], [], [], []
-    for _ in range(8):
-        begun, cpu = time.perf_counter(), server.processor()
+    served, alone, cpu = [], [], [0.0, 0.0]
+    for turn in range(turns + 1):
+        begun, before = time.perf_counter(), server.processor()
         lines = server.ask("POST", "/tag?k=5", body, "application/x-ndjson").count(b"\n")
-        served.append(lines / (time.perf_counter() - begun))
-        served_cpu.append(1e6 * (server.processor() - cpu) / lines)
-        begun, cpu = time.perf_counter(), time.process_time()
+        middle, between = time.perf_counter(), time.process_time()
+        spent = server.processor() - before
         tagger.predict(texts, 5)
-        alone.append(len(texts) / (time.perf_counter() - begun))
-        alone_cpu.append(1e6 * (time.process_time() - cpu) / len(texts))
+        if turn:  # the first warms both up
+            served.append(lines / (middle - begun))
+            alone.append(len(texts) / (time.perf_counter() - middle))
+            cpu[0] += spent
+            cpu[1] += time.process_time() - between
+    shares = sorted(a / b for a, b in zip(served, alone, strict=True))
     return {
-        "texts_per_second": max(served),
-        "predict_texts_per_second": max(alone),
-        "share": max(served) / max(alone),
-        "cpu_us": min(served_cpu),
-        "predict_cpu_us": min(alone_cpu),
-        "cpu_share": min(alone_cpu) / min(served_cpu),
+        "texts_per_second": statistics.median(served),
+        "predict_texts_per_second": statistics.median(alone),
+        "share": statistics.median(shares),
+        "share_least": shares[0],
+        "share_most": shares[-1],
+        "turns": turns,
+        "cpu_us": 1e6 * cpu[0] / (turns * len(texts)),
+        "predict_cpu_us": 1e6 * cpu[1] / (turns * len(texts)),
+        "cpu_share": cpu[1] / cpu[0],
         "load": os.getloadavg()[0],
     }
 

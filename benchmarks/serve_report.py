@@ -1,4 +1,5 @@
-"""The section of docs/performance.md on serving, from results/serve.jsonl: of each measurement the newest line."""
+"""The section of docs/performance.md on serving, from results/serve.jsonl: of each measurement the newest line, of the
+long runs the longest."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ Line = dict[str, Any]
 def newest() -> dict[tuple[Any, ...], Line]:
     path = RESULTS / "serve.jsonl"
     lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    lines.sort(key=lambda line: line.get("minutes", 0))  # in their order where there are none
     return {(line["what"], line.get("peer"), line.get("connections"), line.get("aim")): line for line in lines}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,26 @@ def test_odd_texts_are_texts(server: Server) -> None:
         "oven " * 19_000,
     ):
         assert server.post("/tag", {"text": text}).status == 200
+
+
+def test_a_text_of_50_megabytes(server: Server, folder: Path) -> None:
+    """Refused in words by default, in whatever way it comes; read where the server was told to."""
+    text = "oven " * 10_000_000
+    usual = Server(folder)
+    try:
+        answer = usual.post("/tag", {"text": text})
+        assert (answer.status, "larger than 16,777,216 bytes" in answer.json["detail"]) == (413, True)
+        assert usual.tag(GOOD)
+    finally:
+        assert usual.stop() == 0
+    with suppress(OSError):  # more than four times too much is not read to its end: who only sends hears nothing
+        assert server.post("/tag", {"text": text}).status == 413
+    assert server.tag(GOOD)
+    patient = Server(folder, "--max-body", 60_000_000, "--max-text", 60_000_000)
+    try:
+        assert patient.tag(text)[0]["label"] == patient.tag("oven")[0]["label"]
+    finally:
+        assert patient.stop() == 0
 
 
 def test_what_is_not_http(server: Server) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from xtrellis.serve.pace import EACH, Pace, size_of
-from xtrellis.serve.server import Joined
+from xtrellis.serve.protocol import Joined
 
 
 def test_what_many_take_is_not_told_by_what_one_takes() -> None:

@@ -72,6 +72,7 @@ class AccessLog:
             self._file = sys.stdout.buffer
         elif where is not None:
             self._file = Path(where).open("ab")  # noqa: SIM115 - it is open as long as the server
+        self.on = self._file is not None
         self._lines: list[bytes] = []
         self._size = 0
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 STRONGEST = 12  # features of a step, neighbours, reasons that an explanation shows
 MOST_WORDS = 2000  # of a text that are marked
 AUTOMATIC = ("auto", "auto-corpus")
+GROWTH = 4  # times as many texts in a block as in the one before
 MOST_LANGUAGES = 8  # that names are wanted in
 T = TypeVar("T")
 
@@ -47,11 +48,12 @@ async def tag(app: App, request: Request) -> Answer:
     del raw
     served = app.find(asked.model)
     version = served.version
-    options = checked(app, served, texts, asked, request)
+    request.tells(served.id, texts)
+    options = checked(app, served, texts, asked)
     if asked.explain and (len(texts) != 1 or asked.texts is not None):
         raise Problem(422, "the body: explain is for one text; POST /explain tells of one label of each")
     if NDJSON in request.header(b"accept") or kind == NDJSON:
-        ids = [line.id for line in lines] if lines else None
+        ids = [line.id for line in lines] if any(line.id is not None for line in lines) else None
         parts = stream(app, request, served, version, texts, ids, options)
         return Answer(content_type=NDJSON.encode(), stream=parts)
     if asked.texts is not None:
@@ -60,10 +62,16 @@ async def tag(app: App, request: Request) -> Answer:
         # a line's end is the only line break there is in JSON without blanks
         return Answer(about[:-1] + b',"results":[' + joined[:-1].replace(b"\n", b",") + b"]}")
     found = (await _answers(app.batcher(served).ask(texts, options, request)))[0]
+    if not asked.explain:
+        return Answer(one_answer(served, found))
     one = found.to_dict()
-    if asked.explain:
-        await _add_reasons(app, found, texts[0], one)
+    await _add_reasons(app, found, texts[0], one)
     return as_json({"model": served.id, "version": found.version.number, **one})
+
+
+def one_answer(served: Served, found: Found) -> bytes:
+    """The answer to one text."""
+    return encoded({"model": served.id, "version": found.version.number, **found.to_dict()})
 
 
 def _from_query(request: Request) -> TagRequest:
@@ -96,10 +104,9 @@ def _lines(raw: bytes) -> list[TextLine]:
         return [decode(line, LINE, where=f"line {i}") for i, line in found if line.strip()]
 
 
-def checked(app: App, served: Served, texts: Sequence[str], asked: TagRequest, request: Request) -> Options:
+def checked(app: App, served: Served, texts: Sequence[str], asked: TagRequest) -> Options:
     """Within limits, and possible with this model."""
-    limits = app.settings.limits
-    request.tells(served.id, texts)
+    limits = app.limits
     if len(texts) > limits.texts:
         raise Problem(413, f"at most {limits.texts:,} texts in one request; got {len(texts):,}")
     require_short(texts, limits.text)
@@ -110,7 +117,7 @@ def checked(app: App, served: Served, texts: Sequence[str], asked: TagRequest, r
     if isinstance(asked.threshold, float) and not -1e300 < asked.threshold < 1e300:
         raise Problem(422, "threshold must be a finite number")
     spoken = tuple(asked.languages)
-    if len(spoken) > MOST_LANGUAGES or any(not 0 < len(language) <= 40 for language in spoken):
+    if spoken and (len(spoken) > MOST_LANGUAGES or any(not 0 < len(language) <= 40 for language in spoken)):
         raise Problem(422, f"languages must be at most {MOST_LANGUAGES} codes such as en or sv-FI")
     return Options(min(asked.k, len(served.version.labels)), asked.threshold, asked.guess, spoken)
 
@@ -151,8 +158,8 @@ async def stream(
         lines = await _answers(coming)
         if request.gone:
             raise ClientGoneError
-        # Blocks grow by doubling: the first lines come soon, and who leaves then is noticed before most of the work.
-        begin, end = end, min(len(texts), end + min(batcher.block(), 2 * (end - begin)))
+        # Blocks grow: the first lines come soon, and who leaves then is noticed before most of the work.
+        begin, end = end, min(len(texts), end + min(batcher.block(), GROWTH * (end - begin)))
         if begin < end:  # the next block is looked at while this one is sent
             coming = ask(begin, end)
         yield lines

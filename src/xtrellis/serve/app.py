@@ -17,9 +17,10 @@ from .access import LEARN, OPEN, READ, AccessLog, Door
 from .batching import Batcher
 from .counters import Counters
 from .feedback import Decision, Journal, learn_on_disk
-from .messages import Answer, Receive, Request, as_json, busy, encoded
+from .messages import NO_SNIFF, Answer, Receive, Request, as_json, busy, encoded
 from .models import Served
 from .problems import CONTENT_TYPE, ClientGoneError, Problem
+from .quick import Quick
 from .settings import Settings
 
 T = TypeVar("T")
@@ -27,7 +28,6 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Handler = Callable[["App", Request], Awaitable[Answer]]
 FLUSH = 0.5  # seconds that lines of the access log wait at most
 NOT_FOUND = "other"  # how requests are counted that nobody answers
-NO_SNIFF = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
 
 
 class Route(NamedTuple):
@@ -74,13 +74,14 @@ class App:
     """Everything that a worker has."""
 
     def __init__(self, settings: Settings) -> None:
-        self.settings = settings
+        self.settings, self.limits = settings, settings.limits
         self._exact = {(r.method, r.path): r for r in ROUTES if "{" not in r.path}
         self._patterns = [(r, r.path.split("/")) for r in ROUTES if "{" in r.path]
-        self._door = Door(settings)
+        self.door = Door(settings)
         self._in_flight = 0
         self._tasks: list[asyncio.Task[None]] = []
         self._batchers: dict[str, Batcher] = {}
+        self.quick = Quick(self)
         self.models: dict[str, Served] = {}
         self.journal: Journal | None = None
 
@@ -143,7 +144,7 @@ class App:
         self.counters = Counters(
             [*(r.path for r in ROUTES), NOT_FOUND], [name for name, _ in settings.models], settings.counters
         )
-        self._log = AccessLog(settings.access_log, with_texts=settings.log_texts)
+        self.log = AccessLog(settings.access_log, with_texts=settings.log_texts)
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="serve")
         self.journal = None if settings.feedback is None else Journal(settings.feedback)
         self._batchers = {name: Batcher(served, self.counters, loop) for name, served in self.models.items()}
@@ -157,7 +158,7 @@ class App:
         for batcher in self._batchers.values():
             batcher.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
-        self._log.flush()
+        self.log.flush()
 
     async def _watch(self) -> None:
         while True:
@@ -171,7 +172,7 @@ class App:
     async def _flush(self) -> None:
         while True:
             await asyncio.sleep(FLUSH)
-            self._log.flush()
+            self.log.flush()
 
     def _heard(self, event: str, what: str) -> None:
         self.counters.add("reloads" if event == "reloaded" else "reload_failures")
@@ -184,7 +185,7 @@ class App:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "http":
-            await self._serve(Request(scope, receive, self.settings.limits), send)
+            await self._serve(Request(scope, receive, self.limits), send)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:
@@ -205,40 +206,32 @@ class App:
     async def _serve(self, request: Request, send: Send) -> None:
         begun = time.perf_counter()
         route, status, sent = NOT_FOUND, 499, 0
-        self.counters.add("in_flight")
-        self._in_flight += 1
+        self.enters()
         try:
             try:
                 found = self._route(request)
                 route = found.path
-                self._door.check(request, found.needs)
-                if found.works and self._in_flight > self.settings.limits.concurrent:
-                    raise busy(f"the server is at its limit of {self.settings.limits.concurrent} requests at a time")
+                self.door.check(request, found.needs)
+                if found.works and self.full(with_this=True):
+                    raise busy(f"the server is at its limit of {self.limits.concurrent} requests at a time")
                 answer = await found.handler(self, request)
             except Problem as problem:
-                answer = Answer(
-                    encoded(problem.to_dict()), CONTENT_TYPE, status=problem.status, headers=problem.headers
-                )
+                answer = self.refusal(problem)
             except (ClientGoneError, asyncio.CancelledError):
                 if not request.gone:
                     raise
                 return
-            except Exception:
-                self._fault(request)
-                failed = Problem(500, "the server failed; what happened is in its log")
-                answer = Answer(encoded(failed.to_dict()), CONTENT_TYPE, status=500)
+            except Exception as error:
+                answer = self.fault(request, error)
             status = answer.status
             sent = await self._send(request, answer, send)
         except ClientGoneError:
             self.counters.add("cancelled")
         finally:
             request.release()
-            self._in_flight -= 1
             spent = time.perf_counter() - begun
-            self.counters.add("in_flight", -1)
-            if status != 499:
-                self.counters.request(route, status, spent)
-            self._log.note(request, status, spent, sent)
+            self.leaves(route, status, spent)
+            self.log.note(request, status, spent, sent)
 
     async def _send(self, request: Request, answer: Answer, send: Send) -> int:
         """Start line, headers and body; how many bytes the body had."""
@@ -247,7 +240,7 @@ class App:
             if answer.headers[-1:] != ((b"cache-control", b"no-cache"),)
             else [*answer.headers]
         )
-        headers += self._door.origin(request)
+        headers += self.door.origin(request)
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         if answer.stream is None:
             body = b"" if request.method == "HEAD" else answer.body
@@ -259,7 +252,7 @@ class App:
                 if request.gone:
                     raise ClientGoneError
                 await asyncio.wait_for(
-                    send({"type": "http.response.body", "body": part, "more_body": True}), self.settings.limits.seconds
+                    send({"type": "http.response.body", "body": part, "more_body": True}), self.limits.seconds
                 )
                 sent += len(part)
         except asyncio.TimeoutError:  # a client that does not read; the stream stays unended, so that it is no success
@@ -270,16 +263,41 @@ class App:
             raise
         except ClientGoneError:
             raise
-        except Exception:
-            self._fault(request)
+        except Exception as error:
+            self.fault(request, error)
             last = encoded({"error": "the server failed; the lines that follow are missing"}) + b"\n"
             await send({"type": "http.response.body", "body": last, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
         return sent
 
-    def _fault(self, request: Request) -> None:
+    # ── what quick requests do as well ──────────────────────────────────────────────────────────────────────────────
+
+    def full(self, *, with_this: bool = False) -> bool:
+        """True if there are as many requests as are allowed."""
+        return self._in_flight - with_this >= self.limits.concurrent
+
+    def enters(self) -> None:
+        """A request has come."""
+        self._in_flight += 1
+        self.counters.add("in_flight")
+
+    def leaves(self, route: str, status: int, seconds: float) -> None:
+        """It has its answer, or its client has left (499)."""
+        self._in_flight -= 1
+        self.counters.add("in_flight", -1)
+        if status != 499:
+            self.counters.request(route, status, seconds)
+
+    def refusal(self, problem: Problem) -> Answer:
+        """What is wrong with a request, as its answer."""
+        return Answer(encoded(problem.to_dict()), CONTENT_TYPE, status=problem.status, headers=problem.headers)
+
+    def fault(self, request: Request, error: BaseException) -> Answer:
+        """The answer where the server has failed; what happened is noted."""
         self.counters.add("faults")
-        sys.stderr.write(f"fault in {request.method} {request.path[:200]!r}\n{traceback.format_exc()}")
+        told = "".join(traceback.format_exception(error))
+        sys.stderr.write(f"fault in {request.method} {request.path[:200]!r}\n{told}")
+        return self.refusal(Problem(500, "the server failed; what happened is in its log"))
 
     def _route(self, request: Request) -> Route:
         method, path = request.method, request.path
@@ -314,7 +332,7 @@ async def _options(app: App, request: Request, *, allowed: set[str]) -> Answer:
     """What is possible; sites that were named are told that their pages may ask."""
     listed = ", ".join(sorted(_with_head(allowed))).encode()
     headers: tuple[tuple[bytes, bytes], ...] = ((b"allow", listed),)
-    if app._door.origin(request):
+    if app.door.origin(request):
         headers += (
             (b"access-control-allow-methods", listed),
             (b"access-control-allow-headers", b"authorization, content-type"),

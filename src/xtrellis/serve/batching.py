@@ -51,38 +51,78 @@ class Found(NamedTuple):
 
     def tags(self) -> list[dict[str, Any]]:
         """As answers have them."""
-        known, rows = self.spoken, zip(self.labels, self.scores, self.chances or self.scores, strict=True)
-        if self.chances is None:
-            return [{"id": known.id(i), "label": known.name(i), "score": s, "probability": None} for i, s, _ in rows]
-        return [{"id": known.id(i), "label": known.name(i), "score": s, "probability": p} for i, s, p in rows]
+        called = self.spoken.called
+        chances: Sequence[float | None] = self.chances or [None] * len(self.labels)
+        return [
+            {"id": names[0], "label": names[1], "score": score, "probability": chance}
+            for names, score, chance in zip(map(called, self.labels), self.scores, chances, strict=True)
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """With the reason, if there is one."""
         return {"tags": self.tags()} if self.reason is None else {"tags": [], "reason": self.reason}
 
 
+Outcome = list[Found] | bytes | Exception
+
+
 class Job:
     """Texts of one request that wait for a version of the model. Answers are `Found`, or lines of JSON (bytes)."""
 
-    __slots__ = ("future", "ids", "lines", "options", "request", "size", "texts", "version")
+    __slots__ = ("ids", "lines", "options", "size", "texts", "version")
 
     def __init__(
         self,
         version: Version,
         texts: Sequence[str],
         options: Options,
-        request: Request,
-        future: asyncio.Future[Any],
         *,
         lines: bool = False,
         ids: Sequence[Any] | None = None,
     ) -> None:
-        self.version, self.texts, self.options, self.request, self.future = version, texts, options, request, future
-        self.lines, self.ids = lines, ids
+        self.version, self.texts, self.options, self.lines, self.ids = version, texts, options, lines, ids
         self.size = size_of(texts)
 
+    @property
+    def gone(self) -> bool:
+        """True if nobody waits any more."""
+        raise NotImplementedError
 
-Outcome = list[Found] | bytes | Exception
+    def cancel(self) -> None:
+        """It will not be looked at."""
+        raise NotImplementedError
+
+    def settle(self, outcome: Outcome) -> None:
+        """Its answers, or what went wrong."""
+        raise NotImplementedError
+
+
+class Awaited(Job):
+    """A job whose request's handler awaits the answers."""
+
+    __slots__ = ("_request", "future")
+
+    def __init__(self, request: Request, future: asyncio.Future[Any], *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self._request, self.future = request, future
+
+    @property
+    def gone(self) -> bool:
+        """True if the client has left."""
+        return self._request.gone
+
+    def cancel(self) -> None:
+        """The handler hears of it."""
+        self.future.cancel()
+
+    def settle(self, outcome: Outcome) -> None:
+        """Unless the handler is gone."""
+        if self.future.done():
+            return
+        if isinstance(outcome, Exception):
+            self.future.set_exception(outcome)
+        else:
+            self.future.set_result(outcome)
 
 
 class Batcher:
@@ -98,7 +138,7 @@ class Batcher:
     def ask(self, texts: Sequence[str], options: Options, request: Request) -> asyncio.Future[list[Found]]:
         """Answers to come, in the order of the texts; cancelled if the client leaves first."""
         future: asyncio.Future[list[Found]] = self._loop.create_future()
-        self._wait(Job(self.served.version, texts, options, request, future))
+        self.wait(Awaited(request, future, self.served.version, texts, options))
         return future
 
     def ask_lines(
@@ -106,10 +146,11 @@ class Batcher:
     ) -> asyncio.Future[bytes]:
         """Answers to come as a line of JSON each, by this version: that of the request's beginning."""
         future: asyncio.Future[bytes] = self._loop.create_future()
-        self._wait(Job(version, texts, options, request, future, lines=True, ids=ids))
+        self.wait(Awaited(request, future, version, texts, options, lines=True, ids=ids))
         return future
 
-    def _wait(self, job: Job) -> None:
+    def wait(self, job: Job) -> None:
+        """Be answered with whatever else is there."""
         self._waiting.append(job)
         self._schedule()
 
@@ -132,8 +173,8 @@ class Batcher:
         jobs, n_texts, size = [], 0, 0
         while self._waiting and pace.expected(n_texts, size) < BLOCK:
             job = self._waiting.popleft()
-            if job.request.gone:
-                job.future.cancel()
+            if job.gone:
+                job.cancel()
                 self._counters.add("cancelled")
             else:
                 jobs.append(job)
@@ -154,7 +195,7 @@ class Batcher:
         self._working -= 1
         if ended.cancelled():
             for job in jobs:
-                job.future.cancel()
+                job.cancel()
             return
         self._done(jobs, ended.result())
         if self._waiting:
@@ -165,37 +206,48 @@ class Batcher:
         self._counters.add("batches")
         self._counters.add("texts", n_texts, key=self.served.id)
         for job, outcome in zip(jobs, outcomes, strict=True):
-            if job.future.done():
-                continue
-            if isinstance(outcome, Exception):
-                job.future.set_exception(outcome)
-            else:
-                job.future.set_result(outcome)
+            job.settle(outcome)
 
 
 def answer_jobs(jobs: Sequence[Job]) -> list[Outcome]:
     """What each job gets: its answers, or the error that its own texts cause."""
+    if len(jobs) == 1:
+        return [_answer(jobs[0])]
     outcomes: dict[int, Outcome] = {}
     groups: dict[tuple[int, Options], list[int]] = {}
     for i, job in enumerate(jobs):
         groups.setdefault((id(job.version), job.options), []).append(i)
     for members in groups.values():
-        version, options = jobs[members[0]].version, jobs[members[0]].options
+        if len(members) == 1:
+            outcomes[members[0]] = _answer(jobs[members[0]])
+            continue
         begun, at = time.perf_counter(), 0
         texts = [text for i in members for text in jobs[i].texts]
         try:
-            batch = Batch(version, texts, options)
+            batch = Batch(jobs[members[0]].version, texts, jobs[members[0]].options)
             for i in members:
-                end = at + len(jobs[i].texts)
-                outcomes[i], at = batch.lines(at, end, jobs[i].ids) if jobs[i].lines else batch.found(at, end), end
-        except Exception as error:
-            if len(members) > 1:  # whose fault it is: one by one
-                alone = [answer_jobs([jobs[i]])[0] for i in members]
-                outcomes |= dict(zip(members, alone, strict=True))
-            else:
-                outcomes[members[0]] = error
-        version.pace.learn(len(texts), sum(jobs[i].size for i in members), time.perf_counter() - begun)
+                outcomes[i], at = _part(batch, jobs[i], at), at + len(jobs[i].texts)
+        except Exception:  # whose fault it is: one by one
+            outcomes |= {i: _answer(jobs[i]) for i in members}
+        spent = time.perf_counter() - begun
+        jobs[members[0]].version.pace.learn(len(texts), sum(jobs[i].size for i in members), spent)
     return [outcomes[i] for i in range(len(jobs))]
+
+
+def _answer(job: Job) -> Outcome:
+    begun = time.perf_counter()
+    try:
+        return _part(Batch(job.version, job.texts, job.options), job, 0)
+    except Exception as error:
+        return error
+    finally:
+        job.version.pace.learn(len(job.texts), job.size, time.perf_counter() - begun)
+
+
+def _part(batch: Batch, job: Job, begin: int) -> list[Found] | bytes:
+    """The answers of a job whose texts begin here in the batch."""
+    end = begin + len(job.texts)
+    return batch.lines(begin, end, job.ids) if job.lines else batch.found(begin, end)
 
 
 class Batch:
@@ -211,7 +263,9 @@ class Batch:
         if self._labels.shape[1] > options.k:  # more were looked at than are wanted
             alive = self._labels >= 0
             self._labels = np.where(alive & (alive.cumsum(axis=1) <= options.k), self._labels, -1)
-        none = () if options.guess else np.flatnonzero((self._top.labels < 0).all(axis=1)).tolist()
+        found = self._top.labels
+        known = options.guess or (len(texts) == 1 and found.size > 0 and found.item(0) >= 0)
+        none = () if known else np.flatnonzero((found < 0).all(axis=1)).tolist()
         self._silent = {i: tagger.why_silent(texts[i]) for i in none}
 
     def found(self, begin: int, end: int) -> list[Found]:

@@ -20,6 +20,11 @@ PDF = "application/pdf"
 DRAINED = 4  # a body up to so many times too large is read to its end, so that the client hears why it is refused
 
 
+# of every answer that is data, and the same as it is sent
+NO_SNIFF = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
+SENT_SO = b"".join(b"%s: %s\r\n" % header for header in NO_SNIFF)
+
+
 class Body:
     """How many bytes of requests a worker holds."""
 

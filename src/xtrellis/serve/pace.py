@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 EACH = 200  # characters that a text counts for beside its own
-SLOWER = 0.2  # weight of the newest measurement
+STEP = 1.2  # by which what is known follows a measurement
 
 
 def size_of(texts: Sequence[str]) -> int:
@@ -36,7 +36,11 @@ class Pace:
         return size * self.rate(n_texts)
 
     def learn(self, n_texts: int, size: int, seconds: float) -> None:
-        """So long they took."""
-        digits, found = n_texts.bit_length(), seconds / max(1, size)
+        """So long they took. What is known goes a step up or down towards it, so it comes to where as many are above
+        as below: a call that was held up for long, by another program say, counts no more than one that was late."""
+        digits, found = max(1, n_texts.bit_length()), seconds / max(1, size)
         known = self._rates.get(digits)
-        self._rates[max(1, digits)] = found if known is None else known + SLOWER * (found - known)
+        if known is None:
+            self._rates[digits] = found
+        else:
+            self._rates[digits] = max(known / STEP, min(known * STEP, found))

@@ -1,12 +1,7 @@
-"""Running the application: sockets, workers, signals, and connections that say nothing.
-
-uvicorn speaks HTTP and keeps workers alive. What it lacks is added here: a connection that sends no request within some
-seconds is closed, and a request learns that its client has left without asking for it.
-"""
+"""Running the application: sockets, workers and signals. uvicorn speaks HTTP and keeps workers alive."""
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import functools
 import gc
@@ -20,108 +15,21 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
 
 from ..core import InputError, thread_count
 from .app import App
-from .messages import GONE
+from .protocol import Config, Protocol
 from .settings import Settings
 
 BACKLOG = 4096
 GRACE = 20  # seconds that requests have to end when the server stops
+STARTING = (
+    60  # seconds that a worker may take to show that it lives; uvicorn's 5 kill it while a busy machine starts it
+)
 FILES = 65_536  # connections and files at a time that the process asks the system for
-
-
-class Config(uvicorn.Config):
-    """uvicorn's, and how long a connection may say nothing."""
-
-    patience = 30.0
-
-
-class Joined:
-    """A transport that sends the head of an answer together with the first of its body.
-
-    Two pieces are two calls of the system and wake the client twice: a third of a short request's time.
-    """
-
-    __slots__ = ("_head", "_transport", "is_closing")
-
-    def __init__(self, transport: Any) -> None:
-        self._transport, self.is_closing = transport, transport.is_closing
-        self._head: bytes | None = None
-
-    def write(self, data: bytes) -> None:
-        """Send; the head of an answer waits for what follows."""
-        head = self._head
-        if head is not None:
-            self._head = None
-            self._transport.writelines((head, data))
-        elif data.startswith(b"HTTP/1.1 ") and not data.startswith(b"HTTP/1.1 100"):
-            self._head = data
-        else:
-            self._transport.write(data)
-
-    def flush(self) -> None:
-        """Nothing follows."""
-        if self._head is not None:
-            self.write(b"")
-
-    def close(self) -> None:
-        """After what waits."""
-        self.flush()
-        self._transport.close()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
-
-
-class Protocol(HttpToolsProtocol):
-    """A connection. Silent ones are closed; what is lost is noted where the request's handler sees it."""
-
-    _timer: asyncio.TimerHandle | None = None
-    config: Config
-
-    def connection_made(self, transport: Any) -> None:
-        self._joined = Joined(transport)
-        super().connection_made(self._joined)  # type: ignore[arg-type]
-        self._wait()
-
-    def on_response_complete(self) -> None:
-        self._joined.flush()  # an answer to HEAD has nothing but a head
-        super().on_response_complete()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._heard()
-        for cycle in (self.cycle, *(waiting for waiting, _ in self.pipeline)):
-            if cycle is not None and not cycle.response_complete:  # type: ignore[redundant-expr]
-                cycle.scope[GONE] = True  # type: ignore[literal-required]
-        super().connection_lost(exc)
-
-    def on_message_begin(self) -> None:
-        super().on_message_begin()
-        if self._timer is None:
-            self._wait()
-
-    def on_headers_complete(self) -> None:
-        self._heard()
-        super().on_headers_complete()
-
-    def _wait(self) -> None:
-        self._timer = self.loop.call_later(self.config.patience, self._give_up)
-
-    def _heard(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _give_up(self) -> None:
-        self._timer = None
-        if not self.transport.is_closing():
-            self.transport.close()
 
 
 class Worker(App):
@@ -161,10 +69,10 @@ def run(settings: Settings, say: Callable[[str], None]) -> None:
             date_header=True,
             proxy_headers=False,
             backlog=BACKLOG,
-            timeout_keep_alive=30,
             timeout_graceful_shutdown=GRACE,
         )
         config.patience = settings.limits.seconds
+        config.timeout_worker_healthcheck = STARTING
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # we say ourselves what matters
         for name, path in settings.models:
             say(f"{name}: {path}")

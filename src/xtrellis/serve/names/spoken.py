@@ -37,20 +37,25 @@ class Spoken:
 
     def __init__(self, known: Known, languages: tuple[str, ...] = ()) -> None:
         self._known, self._languages = known, languages
-        self._kept: dict[int, str] = {}
+        self._kept: dict[int, tuple[str, str]] = {}
 
-    def name(self, label: int) -> str:
-        """Of a label by its number; kept, since frequent ones are asked for again and again."""
+    def called(self, label: int) -> tuple[str, str]:
+        """Id and name of a label by its number; kept, since frequent ones are asked for again and again."""
         found = self._kept.get(label)
         if found is None:
             if len(self._kept) >= MOST_KEPT:
                 self._kept.clear()
-            found = self._kept[label] = _name(self._known, self._languages, label)
+            name = _name(self._known, self._languages, label)
+            found = self._kept[label] = (name if self._known.vocabulary is None else self._known.ids[label], name)
         return found
+
+    def name(self, label: int) -> str:
+        """Of a label by its number."""
+        return self.called(label)[1]
 
     def id(self, label: int) -> str:
         """What other systems call it."""
-        return self.name(label) if self._known.vocabulary is None else self._known.ids[label]
+        return self.called(label)[0]
 
     @cached_property
     def lines(self) -> AnswerLines:
