@@ -213,3 +213,16 @@ def test_a_label_whose_rows_have_changed_moves_to_the_labels_that_it_is_like():
     assert others(after.tree) == {2}
     top = after.predict(csr_array(X[group == 2]), 7)
     assert (top.labels == wanderer).any(axis=1).mean() > 0.9
+
+
+def test_groups_of_a_given_tree_keep_their_names_and_labels_stay_in_them():
+    X, Y = world()
+    names = [f"label {i}" for i in range(60)]
+    given = {name: f"group {i // 10}" for i, name in enumerate(names[:50])}
+    model = xt.LinearTree(index=xt.GivenTree(parents=given))
+    model.fit(X[:400], csr_array(Y[:400])[:, :50], label_names=names[:50])
+    after = model.updated(TrainingData.of(X, Y, label_names=names), np.arange(400, 600), NOTHING).tree
+    assert after.n_labels == 60
+    assert [after.name_of(v) for v in range(after.n_nodes)] == [model.tree.name_of(v) for v in range(after.n_nodes)]
+    for label in range(50):
+        assert after.name_of(int(after.owner[after.label_slots[1][label]])) == f"group {label // 10}"
