@@ -11,6 +11,7 @@ from xtrellis._native import linear as native
 from xtrellis.arrays import is_right
 from xtrellis.data import TrainingData
 from xtrellis.linear.living import update
+from xtrellis.linear.living.moves import rehoused
 from xtrellis.linear.packed import PackedTree, ranks_by_frequency
 from xtrellis.linear.train import Trainer
 
@@ -39,10 +40,10 @@ def test_all_trained_again_is_a_training_on_the_same_tree(monkeypatch, storage, 
     found = model.updated(data, fresh, NOTHING).trees[0]
     unit = data.at_unit_length()
     trainer = Trainer(
-        unit.X, unit.Y, model.tree, model.solver(), model.negative_rows(), storage=storage, seed=0, threads=1
+        unit.X, unit.Y, found.tree, model.solver(), model.negative_rows(), storage=storage, seed=0, threads=1
     )
     twin = PackedTree.join(
-        model.tree, trainer.train(), data.n_features, transform=model.transform, storage=storage,
+        found.tree, trainer.train(), data.n_features, transform=model.transform, storage=storage,
         label_ranks=ranks_by_frequency(data.label_counts),
     )  # fmt: skip
     for name in ("buckets", "biases", "bucket_offsets", "byte_offsets"):
@@ -158,3 +159,70 @@ def test_a_block_is_revised_as_if_its_weights_were_a_table(seed):
     for found, wanted in zip(native.revise(*plain(old), *plain(new), gone), expected, strict=True):
         assert found.dtype == wanted.dtype
         np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_labels_move_and_slots_follow_them(seed):
+    rng = np.random.default_rng(seed)
+    n_labels, share = (40, 1500, 40, 40, 1500, 40, 900, 40)[seed], (0.0, 0.05, 0.3, 0.1, 0.001, 0.6, 0.0, 0.3)[seed]
+    above = rng.integers(3, 7, n_labels)
+    above[: 4 * (seed == 7)] = 1  # labels beside nodes
+    tree = xt.LabelTree.from_parents([-1, 0, 0, 1, 1, 2, 2], np.arange(n_labels), above, n_labels)
+    nodes = tree.owner[tree.label_slots[1]].astype(np.int64)
+    moved = rng.random(n_labels) < share
+    nodes = np.where(moved, rng.integers(3, 7, n_labels), nodes)
+    labels = rng.permutation(n_labels)
+    after, number = rehoused(tree, labels, nodes[labels])
+    np.testing.assert_array_equal(after.owner[after.label_slots[1]], nodes)
+    kept = number >= 0
+    np.testing.assert_array_equal(after.children[number[kept]], tree.children[kept])
+    np.testing.assert_array_equal(after.owner[number[kept]], tree.owner[kept])
+    for node in range(tree.n_nodes):
+        old, new = (slice(t.offsets[node], t.offsets[node + 1]) for t in (tree, after))
+        place = number[old][number[old] >= 0] - new.start
+        assert (np.diff(place) > 0).all()  # so weights of one feature stay in order
+        if set(tree.children[old]) == set(after.children[new]):
+            np.testing.assert_array_equal(place, np.arange(new.stop - new.start))
+        elif max(old.stop - old.start, new.stop - new.start) > 256:  # nobody goes from block to block
+            assert len(place) == 0
+        else:  # something is trained, and the block packed again
+            assert len(place) < new.stop - new.start
+
+
+def test_a_label_whose_rows_have_changed_moves_to_the_labels_that_it_is_like():
+    rng = np.random.default_rng(1)
+    n, groups, each = 1200, 4, 6
+    group = rng.integers(0, groups, n)
+    X = np.zeros((n, 60), np.float32)
+    for column in range(10):
+        X[np.arange(n), group * 10 + column] = rng.random(n) < 0.6
+    Y = np.zeros((n, groups * each + 1), np.float32)
+    Y[np.arange(n), group * each + rng.integers(0, each, n)] = 1
+    wanderer = groups * each
+    Y[np.flatnonzero(group[:400] == 0)[:2], wanderer] = 1  # at first among those of one group
+    Y[400 + np.flatnonzero(group[400:] == 2)[:60], wanderer] = 1  # then of another
+    data = TrainingData.of(csr_array(X), csr_array(Y))
+    model = xt.LinearTree(index=xt.BalancedTree(arity=4, max_leaf=8), threads=1).fit(X[:400], csr_array(Y[:400]))
+
+    def others(tree: xt.LabelTree) -> set[int]:
+        node = int(tree.owner[tree.label_slots[1][wanderer]])
+        return {int(label) // each for label in tree.labels_below(node) if label != wanderer}
+
+    assert 2 not in others(model.tree)
+    after = model.updated(data, np.arange(400, n), NOTHING)
+    assert others(after.tree) == {2}
+    top = after.predict(csr_array(X[group == 2]), 7)
+    assert (top.labels == wanderer).any(axis=1).mean() > 0.9
+
+
+def test_groups_of_a_given_tree_keep_their_names_and_labels_stay_in_them():
+    X, Y = world()
+    names = [f"label {i}" for i in range(60)]
+    given = {name: f"group {i // 10}" for i, name in enumerate(names[:50])}
+    model = xt.LinearTree(index=xt.GivenTree(parents=given))
+    model.fit(X[:400], csr_array(Y[:400])[:, :50], label_names=names[:50])
+    after = model.updated(TrainingData.of(X, Y, label_names=names), np.arange(400, 600), NOTHING).tree
+    assert after.n_labels == 60
+    assert [after.name_of(v) for v in range(after.n_nodes)] == [model.tree.name_of(v) for v in range(after.n_nodes)]
+    for label in range(50):
+        assert after.name_of(int(after.owner[after.label_slots[1][label]])) == f"group {label // 10}"

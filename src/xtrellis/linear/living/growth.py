@@ -43,7 +43,7 @@ class Growth:
         nodes = np.flatnonzero(added)
         at = ranges(offsets[nodes + 1] - added[nodes], added[nodes])
         children[at] = ~labels[order]
-        return LabelTree(offsets, children, int(Y.shape[1])), number
+        return LabelTree(offsets, children, int(Y.shape[1]), node_names=old.node_names), number
 
     def _places(self, leaves: Int64, n_new: int) -> tuple[Int64, Int64]:
         """Pairs (new label, cluster)."""

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..._native import linear as native
-from ...arrays import Array, Int32, Int64
+from ...arrays import Array, Int32, Int64, UInt8
 from ...core import each, key, progress
 from ...data import TrainingData
 from ...index import LabelTree
 from ...labels import Narrow
 from ...store import IN_MEMORY, Scratch
-from ..blocks import MAX_BLOCK, block_offsets, pack_block
+from ..blocks import MAX_BLOCK, PlainBlock, block_offsets, pack_block
 from ..packed import PackedTree, ranks_by_frequency
 from ..routes import Routes
 from ..segments import Segment, check_weights
@@ -76,7 +76,9 @@ class Relearner:
         before = old_blocks[owner] + np.arange(len(owner)) - blocks[owner]
         before[before >= old_blocks[owner + 1]] = -1  # a node's new block, which it did not need before
         biases = np.zeros(tree.n_slots, np.float32)
-        biases[number] = packed.arrays["biases"]
+        self.number, self.offsets = number, tree.offsets
+        stays = np.flatnonzero(number >= 0)
+        biases[number[stays]] = packed.arrays["biases"][stays]
         made: dict[int, list[Array]] = {}
         total = sum(len(task.slots) for task in tasks)
         with progress.step("training classifiers", total=total, unit="classifiers") as advance:
@@ -138,9 +140,19 @@ class Relearner:
         if before >= 0:
             gone = np.zeros(MAX_BLOCK, np.uint8)
             gone[places] = 1
-            block = native.revise(*packed.block(before), *block, gone)
+            block = native.revise(*self._renumbered(task, before, gone), *block, gone)
             scale = float(packed.arrays["scales"][before]) if packed.storage == "int8" else 0.0
         return [*pack_block(block, packed.storage, packed.bits, scale), biases]
+
+    def _renumbered(self, task: Task, before: int, gone: UInt8) -> PlainBlock:
+        """The block as it was, its children numbered as they are now; those that have left count as `gone`."""
+        features, starts, children, weights = self.packed.block(before)
+        old, first = self.packed.tree.offsets, MAX_BLOCK * int(task.children[0] // MAX_BLOCK)
+        now = self.number[old[task.node] + first : old[task.node + 1]][:MAX_BLOCK] - self.offsets[task.node] - first
+        if (now == np.arange(len(now))).all():
+            return features, starts, children, weights
+        left = int(np.flatnonzero(gone)[0])
+        return features, starts, np.where(now < 0, left, now).astype(np.uint8)[children], weights
 
 
 @dataclass(frozen=True, eq=False)

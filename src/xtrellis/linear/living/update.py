@@ -1,6 +1,7 @@
 """Learning on: new labels get a place in a trained tree, and classifiers whose rows have changed are trained again.
 
-A new label sits in the clusters that most of its rows reach (`growth`). A classifier is trained again, on all rows that
+A new label sits in the clusters that most of its rows reach (`growth`); labels whose rows have changed move to the
+cluster whose labels they are most like (`moves`). A classifier is trained again, on all rows that
 reach its node, when the rows that have its child, or those of its node, have become a quarter more or fewer since it
 was trained (`STALE`; above the labels a tenth, `STALE_ABOVE`); where labels are new, or were told to be learned,
 always. All others keep their weights to the bit. So a classifier is trained as often as its rows have grown by a
@@ -24,13 +25,14 @@ import numpy as np
 from ...arrays import Array, Csr, Int64, assemble, take_rows
 from ...core import StoreError, key
 from ...data import TrainingData
-from ...index import LabelTree
-from ...labels import narrowed
+from ...index import LabelTree, leaf_nodes
+from ...labels import LabelSpace, Narrow, narrowed
 from ...store import IN_MEMORY, Checkpoint, content_hash
 from ..blocks import MAX_BLOCK, block_offsets
 from ..packed import PackedTree
 from ..routes import Beams, Routes
 from .growth import Growth
+from .moves import best_homes, rehoused
 from .relearn import Relearner, Task
 
 if TYPE_CHECKING:
@@ -111,8 +113,12 @@ class _Work:
             copies=1 if model.overlap is None else model.overlap.copies, seed=self.seed, threads=model.threads,
         )  # fmt: skip
         tree, number = growth.tree()
+        restless = self._restless(seen)
+        if len(restless):
+            tree, place = self._moved(tree, restless, learner.narrow)
+            number = place[number]
         then = np.zeros((2, tree.n_slots), np.int32)
-        then[:, number] = seen
+        then[:, number[number >= 0]] = seen[:, number >= 0]
         tasks: list[Task] = []
         slot = 0
         for first, routes in self._routes(tree, self.data.X, self.data.Y):
@@ -123,6 +129,23 @@ class _Work:
             tasks += _tasks(tree, routes, span.start, stale)
             then[:, span.start + np.flatnonzero(stale)] = counted[:, stale]
         return Learned(learner.learned(tree, number, tasks), then, sum(len(task.slots) for task in tasks))
+
+    def _restless(self, seen: Seen) -> Int64:
+        """Labels that may move: those that are trained again for their own rows, and new ones. None where labels have
+        several places, which come by what rows reach, or where the tree was not made by what labels look like."""
+        model, old = self.model, self.packed.tree
+        if old.has_copies or model.negatives == "matcher" or not model.index.needs_vectors:
+            return np.zeros(0, np.int64)
+        had = np.zeros(self.data.n_labels, np.int64)
+        had[: old.n_labels] = seen[0, old.label_slots[1]]
+        return np.flatnonzero(np.abs(self.data.label_counts - had) > STALE * had)
+
+    def _moved(self, tree: LabelTree, restless: Int64, narrow: Narrow) -> tuple[LabelTree, Int64]:
+        """The tree with these labels where they are at home by now, and the new number of each slot."""
+        how = {"normalize_rows": self.model.normalize_label_rows, "threads": self.model.threads}
+        vectors = LabelSpace(self.data, narrow=narrow, **how).vectors
+        homes = leaf_nodes(tree)[best_homes(tree, vectors, restless)]
+        return rehoused(tree, np.arange(tree.n_labels), homes)
 
     def _routes(self, tree: LabelTree, X: Csr, Y: Csr) -> Iterator[tuple[int, Routes]]:
         """(first node, the rows of its nodes) of each level. Search leads rows by the classifiers as they were."""
