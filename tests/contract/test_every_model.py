@@ -34,7 +34,9 @@ def data():
 
 
 # `names` reads texts, which these rows have not: tests/unit/names holds it to the same.
-@pytest.fixture(scope="module", params=[*(p for p in xt.presets() if p not in ("names", "title")), "xr-linear,parabel++"])
+@pytest.fixture(
+    scope="module", params=[*(p for p in xt.presets() if p not in ("names", "title")), "xr-linear,parabel++"]
+)
 def name(request):
     return request.param
 
