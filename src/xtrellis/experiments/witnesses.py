@@ -193,10 +193,8 @@ def page(rows: list[dict[str, Any]], figures: Figures) -> str:
         base = [row for row in mine if row["witnesses"] == "xr-linear"]
         full = [row for row in mine if row["witnesses"] in FULL]
         full = [row for row in full if row["witnesses"] == full[-1]["witnesses"]]
-        without = full[-1]["witnesses"] == THREE
-        gains.append(
-            [f"{data} (without `title`)" if without else data, *(_gain(full, base, metric) for metric in SHOWN[:-1])]
-        )
+        called = f"{data} (without `title`)" if full[-1]["witnesses"] == THREE else data
+        gains.append([called, *(_gain(full, base, metric) for metric in SHOWN[:-1])])
     if gains:
         out.append("## What all witnesses together gain over `xr-linear`\n")
         means = [f"{np.mean([float(line[i]) for line in gains]):+.2f}" for i in range(1, len(SHOWN))]
