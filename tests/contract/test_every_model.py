@@ -19,6 +19,7 @@ from xtrellis.core import progress
 from xtrellis.model import Embeds, Estimates, Explains, Resumes, Scores, can_score, why_no_explanation
 
 N, D, L = 240, 40, 60
+NAMED = ("names", "title")  # they read texts, which these rows have not: tests/unit/names holds them to the same
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +34,7 @@ def data():
     return sp.csr_array(X.astype(np.float32)), sp.csr_array(Y)
 
 
-# `names` reads texts, which these rows have not: tests/unit/names holds it to the same.
-@pytest.fixture(scope="module", params=[*(p for p in xt.presets() if p not in ("names", "title")), "xr-linear,parabel++"])
+@pytest.fixture(scope="module", params=[*(p for p in xt.presets() if p not in NAMED), "xr-linear,parabel++"])
 def name(request):
     return request.param
 

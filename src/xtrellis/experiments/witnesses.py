@@ -28,12 +28,12 @@ DATA = (
     "yso-100k", "stackexchange", "debian-depends", "npm-deps", "mdn-seealso", "cooking", "delicious", "bibtex"
 )  # fmt: skip
 WITNESSES = ("overlap", "neighbors", "names")
-TITLE = "title"  # names in the first words: no witness of its own, but what makes sense of the others
 UNSEEN = 0.1  # of labels whose rows are taken away
 TENTHS = 10
 CANDIDATES = 100
-BEST = " + ".join((*WITNESSES, TITLE))
-FULL = (BEST, " + ".join(WITNESSES), "overlap + neighbors")  # what all that the data has something for are called
+THREE = " + ".join(WITNESSES)
+BEST = f"{THREE} + title"  # names in the first words: little by itself
+FULL = (BEST, THREE, "overlap + neighbors")  # what all that the data has something for are called
 
 
 def plan(data: str, seed: int, small: bool) -> list[Run]:
@@ -62,21 +62,15 @@ def _together(data: Prepared, seed: int, threads: int | None) -> list[dict[str, 
     with Stages(None, {}) as stages:
         trials = list(cast(Ensemble, ensemble).trials(train, models, stages))
     spent.append(time.process_time() - start)
-    for some in _combinations(names):
-        start = time.process_time()
-        found = [trial.of(some) for trial in trials]
-        blend = Blend.learn(found, train.label_counts, wide=CANDIDATES, ask=False, seed=seed, threads=threads)
-        seconds = sum(spent) + time.process_time() - start if len(some) == len(names) else None
-        called = " + ".join(names[i] for i in some)
-        rows.append(_row(data, called, [models[i] for i in some], None, blend, seconds=seconds))
+    for size in range(2, len(names) + 1):
+        for some in combinations(range(len(names)), size):
+            start = time.process_time()
+            found = [trial.of(some) for trial in trials]
+            blend = Blend.learn(found, train.label_counts, wide=CANDIDATES, ask=False, seed=seed, threads=threads)
+            seconds = sum(spent) + time.process_time() - start if size == len(names) else None
+            called = " + ".join(names[i] for i in some)
+            rows.append(_row(data, called, [models[i] for i in some], None, blend, seconds=seconds))
     return rows
-
-
-def _combinations(names: Sequence[str]) -> list[tuple[int, ...]]:
-    """All of two witnesses and more; titles only beside all others."""
-    plain = [i for i, name in enumerate(names) if name != TITLE]
-    found = [some for size in range(2, len(plain) + 1) for some in combinations(plain, size)]
-    return found if len(plain) == len(names) else [*found, tuple(range(len(names)))]
 
 
 def _row(
@@ -98,7 +92,7 @@ def _row(
     out = {"witnesses": name, "prediction µs a row": round(1e6 * taken / data.test.n_rows, 1)}
     if seconds is not None:
         out["training s"] = round(seconds, 2)
-    if blend is not None:
+    if blend is not None or models[0].answers_probabilities:
         found = reliability(data.test.Y, top)
         out |= {"ECE": round(found.ece, 4), "Brier": round(found.brier, 4), "reliability": found.to_dict()["bins"]}
     out["by frequency"] = _by_frequency(data, top)
@@ -136,7 +130,7 @@ def _unseen(data: Prepared, seed: int, threads: int | None) -> list[dict[str, An
     X, Y = take_rows(as_features(data.test.X), some), take_rows(asked, some)
     texts = None if data.test.texts is None else [data.test.texts[i] for i in some.tolist()]
     out = []
-    for name in ("overlap", "names", "+".join((*WITNESSES, TITLE))):
+    for name in ("overlap", "names", "+".join(WITNESSES)):
         model = preset(name, seed=seed, threads=threads).fit(train)
         top = model.predict(X, CANDIDATES, texts=texts if model.reads_texts else None)
         found = {f"R@{k} of unseen": round(100 * float(_found(Y, top, k).mean()), 2) for k in (5, 10, 100)}
@@ -148,13 +142,21 @@ def _training(part: Dataset, Y: Csr | None = None) -> TrainingData:
     return TrainingData.of(part.X, part.Y if Y is None else Y, texts=part.texts, label_names=part.label_names)
 
 
+def _best(data: Prepared, seed: int, threads: int | None) -> list[dict[str, Any]]:
+    """The preset as it is."""
+    train = _training(data.train)
+    if len(_able(train)) < len(WITNESSES):
+        return [{"witnesses": "none", "note": "no texts or no names: overlap + neighbors"}]
+    return [_row(data, BEST, [preset("best", seed=seed, threads=threads)], train, None)]
+
+
 def _opponents(data: Prepared, seed: int, threads: int | None) -> list[dict[str, Any]]:
     """The strongest that trees can do by themselves: three of them, calibrated."""
     model = preset("xr-linear,xr-linear,xr-linear", combine="calibrated", seed=seed, threads=threads)
     return [_row(data, "three calibrated xr-linear", [model], _training(data.train), None)]
 
 
-PARTS = {"together": _together, "unseen": _unseen, "opponents": _opponents}
+PARTS = {"together": _together, "unseen": _unseen, "opponents": _opponents, "best": _best}
 
 
 def _without(Y: Csr, gone: Array) -> Csr:
@@ -166,8 +168,9 @@ def _without(Y: Csr, gone: Array) -> Csr:
 
 def _able(train: TrainingData) -> list[str]:
     """The witnesses that the data has something for."""
-    named = train.texts is not None and train.label_names is not None
-    return [name for name in (*WITNESSES, TITLE) if named or name not in ("names", TITLE)]
+    return [
+        name for name in WITNESSES if name != "names" or (train.texts is not None and train.label_names is not None)
+    ]
 
 
 def _texts(model: Model, part: Dataset) -> Sequence[str] | None:
@@ -176,7 +179,7 @@ def _texts(model: Model, part: Dataset) -> Sequence[str] | None:
 
 def page(rows: list[dict[str, Any]], figures: Figures) -> str:
     """Tables by data set, what the best gains on average, by frequency, unseen labels, calibration."""
-    together = [row for row in rows if row["part"] in ("together", "opponents")]
+    together = [row for row in rows if row["part"] != "unseen" and "P@1" in row]
     out = [
         "Trees (`overlap`), the nearest training rows (`neighbors`), and the labels' names found in the text (`names`) "
         "and in its first words (`title`), each alone and blended by `Ensemble(combine='learned')`; test parts. "
@@ -190,7 +193,8 @@ def page(rows: list[dict[str, Any]], figures: Figures) -> str:
         base = [row for row in mine if row["witnesses"] == "xr-linear"]
         full = [row for row in mine if row["witnesses"] in FULL]
         full = [row for row in full if row["witnesses"] == full[-1]["witnesses"]]
-        gains.append([data, *(_gain(full, base, metric) for metric in SHOWN[:-1])])
+        called = f"{data} (without `title`)" if full[-1]["witnesses"] == THREE else data
+        gains.append([called, *(_gain(full, base, metric) for metric in SHOWN[:-1])])
     if gains:
         out.append("## What all witnesses together gain over `xr-linear`\n")
         means = [f"{np.mean([float(line[i]) for line in gains]):+.2f}" for i in range(1, len(SHOWN))]
@@ -235,7 +239,7 @@ def _table(rows: list[dict[str, Any]], shown: dict[str, str]) -> str:
 
 def _pictures(data: str, rows: list[dict[str, Any]], figures: Figures) -> str:
     """R@10 by frequency, and the reliability of the blend of all."""
-    first = [row for row in rows if row["seed"] == rows[0]["seed"] and row["part"] == "together"]
+    first = [row for row in rows if row["seed"] == rows[0]["seed"] and row["part"] in ("together", "best")]
     key = Path(data).name  # a data set may be a folder
     with figures.draw(key, columns=2) as (left, right):
         for row in first:
