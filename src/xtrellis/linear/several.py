@@ -75,7 +75,8 @@ def search(
         asked = several.asked(k, all_labels)
 
         def one_by_one(first: int, last: int) -> None:
-            native.together(*asked, X.indptr, X.indices, X.data, X.shape[1], first, last, out, scores)
+            given = (*asked, X.indptr, X.indices, X.data, X.shape[1], first, last, out, scores)
+            native.together(*given)
 
         by_rows(one_by_one, n, chunk=256, threads=threads, title=TITLE)
         return TopK(out, scores, n_labels)
@@ -108,8 +109,9 @@ def search_one(several: Several, X: Any, k: int, *, unit: bool) -> TopK | None:
         n_labels = tree.tree.n_labels
         k = min(k, n_labels)
         found, scores = np.empty((1, k), np.int32), np.empty((1, k), np.float32)
-        row = (X.indptr, X.indices, X.data, tree.n_features, LARGEST_FEATURE, unit)
-        if native.one_together(*several.asked(k, n_labels), *row, found, scores):
+        row = (X.indptr, X.indices, X.data, tree.n_features, LARGEST_FEATURE, unit, found, scores)
+        given = (*several.asked(k, n_labels), *row)
+        if native.one_together(*given):
             return TopK(found, scores, n_labels)
     except (AttributeError, TypeError):  # no csr, other dtypes, arrays that are not in one piece
         pass

@@ -80,13 +80,13 @@ def named_tags(names: StringTable, ids: StringTable, top: TopK, kept: TopK, know
     met = np.flatnonzero(np.bincount(np.maximum(found, 0).ravel(), minlength=1))  # each is looked up once
     called = _looked_up(names, met, found)
     if plain:
+        all_there: Any = (found >= 0).all(axis=1)
+        rows: Any = zip(all_there.tolist(), found.tolist(), called, top.scores.tolist(), strict=True)
         return [
             Tags(map(_MAKE, repeat(Tag), zip(*row, strict=True)))
             if whole
             else Tags(_MAKE(Tag, one[1:]) for one in zip(labels, *row, strict=True) if one[0] >= 0)
-            for whole, labels, *row in zip(
-                (found >= 0).all(axis=1).tolist(), found.tolist(), called, top.scores.tolist(), strict=True
-            )
+            for whole, labels, *row in rows
         ]
     by_id: Any = repeat(repeat(None)) if ids is names else _looked_up(ids, met, found)
     chances: Any = repeat(repeat(None)) if known is None else known.scores.tolist()

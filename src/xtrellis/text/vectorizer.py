@@ -260,13 +260,13 @@ class Vectorizer(Configured, Copyable):
     def _reading(self) -> _Reading:
         """How texts are read, with all that is known of words' forms."""
         if self.stem is None and self.stop_words is None:
-            key = (
+            by = (
                 self.ngrams, self.char_ngrams, self.min_token_length, self.lowercase, self.fold_accents,
                 self.sublinear_tf, self.idf, self.normalize, self.words,
             )  # fmt: skip
             known = self._known_reading
-            if known is None or known[0] != key:
-                known = key, _Reading(self._settings(None), None, None)
+            if known is None or known[0] != by:
+                known = by, _Reading(self._settings(None), None, None)
                 if self.fitted:  # before that it may be pickled as it is
                     self._known_reading = known
             return known[1]
