@@ -35,7 +35,7 @@ def size_of(texts: Sequence[str]) -> int:
 class Pace:
     """Seconds a character of one version of a model.
 
-    A call has a price of its own, beside which a short text costs little: so what was measured is kept by how many texts
+    A call has a price of its own, beside which a short text costs little: what was measured is kept by how many texts
     there were, in powers of two; what has not been seen yet goes by fewer texts, which errs on the slow side.
     """
 
