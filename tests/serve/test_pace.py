@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from xtrellis.serve.pace import EACH, Pace, size_of
+from xtrellis.serve.models import EACH, Pace, size_of
 from xtrellis.serve.protocol import Joined
 
 

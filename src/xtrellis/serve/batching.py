@@ -21,9 +21,8 @@ from ..arrays import TopK
 from ..tagger import asked_for
 from .counters import Counters
 from .messages import Request, encoded
-from .models import Served, Version
+from .models import EACH, Served, Version, size_of
 from .names import Spoken
-from .pace import EACH, size_of
 
 INLINE = 0.002  # seconds of work that the event loop does itself
 BLOCK = 0.05  # seconds of work in one batch, about: others wait as long
