@@ -142,8 +142,9 @@ class _Work:
 
     def _moved(self, tree: LabelTree, restless: Int64, narrow: Narrow) -> tuple[LabelTree, Int64]:
         """The tree with these labels where they are at home by now, and the new number of each slot."""
-        how = {"normalize_rows": self.model.normalize_label_rows, "threads": self.model.threads}
-        vectors = LabelSpace(self.data, narrow=narrow, **how).vectors
+        model = self.model
+        labels = LabelSpace(self.data, normalize_rows=model.normalize_label_rows, threads=model.threads, narrow=narrow)
+        vectors = labels.vectors
         homes = leaf_nodes(tree)[best_homes(tree, vectors, restless)]
         return rehoused(tree, np.arange(tree.n_labels), homes)
 
