@@ -67,7 +67,8 @@ def _of_blocks(arrays: Mapping[str, Array]) -> Triplets:
         """`size` bytes for each of a block's `counts`, from byte `first` of the block on."""
         number = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
         places = np.repeat(at + first, counts) + size * number
-        return data[places[:, None] + np.arange(size)]
+        found: Array = data[places[:, None] + np.arange(size)]
+        return found
 
     masks = np.unpackbits(each(2 * n_entries, n_entries, 1), axis=1, bitorder="little").astype(bool)
     features = each(0 * n_entries, n_entries, 2).view("<u2")[:, 0].astype(np.int64)
