@@ -185,7 +185,8 @@ void searching(search::Storage storage) {
         for (const Id beam : {0, 1, 5}) {
             for (const Id k : {1, 4}) {
                 const search::Request request{beam, k, nullptr, 0};
-                std::vector<Id> many(static_cast<std::size_t>(20 * k)), one(static_cast<std::size_t>(k)), two(one.size());
+                std::vector<Id> many(static_cast<std::size_t>(20 * k)), one(static_cast<std::size_t>(k)),
+                    two(one.size());
                 std::vector<float> many_scores(many.size()), one_scores(one.size()), two_scores(one.size());
                 search::beam_batch(m, X.view(), 0, 20, request, many.data(), many_scores.data());
                 for (Offset r = 0; r < 20; ++r) {
