@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 class Testimony(NamedTuple):
     """What one member said of the label."""
 
-    witness: str  # which kind of model it is
+    witness: str  # which kind of model it is (`Model.witness`)
     score: float | None  # None: it neither proposes the label nor can score it
     rank: int | None  # among its own answers; None if the label is not among the first of them
     added: float  # to the log-odds

@@ -167,6 +167,11 @@ class Model(Configured, Copyable):
         """True if a higher score can speak against a label, too; who weighs models finds out what it means."""
         return False
 
+    @property
+    def witness(self) -> str:
+        """What it is called among others that explain an answer with it."""
+        return type(self).__name__
+
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn asks of its estimators; a model is none, but can be made one."""
         raise InputError(

@@ -114,6 +114,11 @@ class NameMatcher(Model):
         """True of openings: what a page is called by, it is itself, and no answer where pages are to be linked."""
         return self.opening is not None
 
+    @property
+    def witness(self) -> str:
+        """Told apart from another one that reads whole texts."""
+        return "NameMatcher" if self.opening is None else "NameMatcher (title)"
+
     def finds_something(self, texts: Sequence[str]) -> list[bool]:
         """Whether there is a name, or a part of one, in each text."""
         found: list[bool] = (self.predict(None, 1, texts=texts).labels[:, 0] >= 0).tolist()

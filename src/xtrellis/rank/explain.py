@@ -77,7 +77,7 @@ def _verdict(model: Ensemble, row: Csr, label: int, texts: Sequence[str] | None)
     said = model.testimony(row, wanted, texts)[0]
     base, added, by_frequency = blend.testimony(said)
     testimonies = [
-        Testimony(type(member).__name__, score, rank, float(more))
+        Testimony(member.witness, score, rank, float(more))
         for member, (score, rank), more in zip(model.members, blend.spoken(said), added, strict=True)
     ]
     return Verdict(base, tuple(testimonies), float(blend.frequency[label]), by_frequency)

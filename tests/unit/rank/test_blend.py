@@ -178,6 +178,7 @@ def test_presets_by_name():
     best = xt.preset("best")
     assert [type(m).__name__ for m in best.models] == ["LinearTree", "Neighbors", "NameMatcher", "NameMatcher"]
     assert [m.may_deny for m in best.models] == [False, False, False, True]
+    assert [m.witness for m in best.models] == ["LinearTree", "Neighbors", "NameMatcher", "NameMatcher (title)"]
     two = xt.preset("xr-linear+neighbors")
     assert two.combine == "learned"
     assert [type(m).__name__ for m in two.models] == ["LinearTree", "Neighbors"]

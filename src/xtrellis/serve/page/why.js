@@ -5,7 +5,7 @@ import { count, h, percent, visible } from "./dom.js";
 const MOST = 8;
 const AT_ONCE = 3; // similar texts; the others wait behind a line
 const signed = (x) => (x >= 0 ? "+" : "−") + Math.abs(x).toFixed(2);
-const WITNESS = { LinearTree: "tree of classifiers", Neighbors: "similar texts", NameMatcher: "the label's name", SoftmaxTree: "tree of vectors" };
+const WITNESS = { LinearTree: "tree of classifiers", Neighbors: "similar texts", NameMatcher: "the label's name", "NameMatcher (title)": "the label's name in the first words", SoftmaxTree: "tree of vectors" };
 
 export function whyPanel(told) {
   const parts = [];
