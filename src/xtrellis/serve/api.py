@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 STRONGEST = 12  # features of a step, neighbours, reasons that an explanation shows
 MOST_WORDS = 2000  # of a text that are marked
 AUTOMATIC = ("auto", "auto-corpus")
-GROWTH = 4  # times as many texts in a block as in the one before
+GROWTH = 2  # times as many texts in a block as in the one before
 MOST_LANGUAGES = 8  # that names are wanted in
 T = TypeVar("T")
 
