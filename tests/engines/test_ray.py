@@ -96,7 +96,7 @@ def test_tasks_that_end_in_another_order_give_the_same(data, expected, tmp_path,
     assert content(tmp_path / "model") == expected
     assert functions == {"far_pifa", "split_subtree", "solve_all"}
     how = Plan(room=1e9, spill=True, weights=0, outside=Outside(1 << 12))  # what comes goes to files
-    monkeypatch.setattr("xtrellis.linear.fit.plan", lambda *_: how)
+    monkeypatch.setattr("xtrellis.linear.fit.plan", lambda *_, **__: how)
     model(memory_limit="1GB").fit(data, engine=Backwards(threads=1)).save(tmp_path / "again")
     assert content(tmp_path / "again") == expected
 
