@@ -3,8 +3,8 @@
 Rows are synthetic (`--rows`, `--labels`, `--features`, `--nonzeros`): ascending columns that lie somewhat further right
 for one label than for another, drawn as fast as a disk takes them, and written to a data folder block by block. Each
 training is a process of its own, whose largest resident set is the system's own count (VmHWM, Python and libraries
-included), beside the bytes that it has read, from the disk or what the system holds of it; the models must be the same to
-the byte. Appends a line to benchmarks/results/outside.jsonl.
+included), beside the bytes that it has read, from the disk or what the system holds of it; the models must be the same
+to the byte. Appends a line to benchmarks/results/outside.jsonl.
 """
 
 from __future__ import annotations
