@@ -32,6 +32,15 @@ pytestmark = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def small_tasks(monkeypatch):
+    """Many of them, of little data."""
+    monkeypatch.setattr("xtrellis.linear.remote.LEAST", 1 << 12)
+    monkeypatch.setattr("xtrellis.linear.remote.TASKS", 6)
+    monkeypatch.setattr("xtrellis.labels.space.FAR_WORK", 1)
+    monkeypatch.setattr("xtrellis.index.halves.WORTH", 1)
+
+
 def model(**given):
     return xt.LinearTree(index=xt.BalancedTree(arity=4, max_leaf=20), seed=5, **given)
 
