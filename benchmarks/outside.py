@@ -3,7 +3,8 @@
 Rows are synthetic (`--rows`, `--labels`, `--features`, `--nonzeros`): ascending columns that lie somewhat further right
 for one label than for another, drawn as fast as a disk takes them, and written to a data folder block by block. Each
 training is a process of its own, whose largest resident set is the system's own count (VmHWM, Python and libraries
-included); the models must be the same to the byte. Appends a line to benchmarks/results/outside.jsonl.
+included), beside the bytes that it has read, from the disk or what the system holds of it; the models must be the same
+to the byte. Appends a line to benchmarks/results/outside.jsonl.
 """
 
 from __future__ import annotations
@@ -51,6 +52,12 @@ def make(args: argparse.Namespace, folder: Path) -> None:
             out.add_labels(Y)
 
 
+def counted_reads() -> dict[str, int]:
+    """Bytes that this process has read so far: all, and those that came from a disk."""
+    told = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
+    return {"read": int(told["rchar"]), "from_disk": int(told["read_bytes"])}
+
+
 def train(folder: str, to: str, limit: str, epochs: str) -> None:
     """In a process of its own."""
     data = xt.open(folder)
@@ -61,7 +68,9 @@ def train(folder: str, to: str, limit: str, epochs: str) -> None:
         index=index, seed=1, threads=2, max_epochs=int(epochs), memory_limit=None if limit == "none" else limit
     )
     begun, spent = time.monotonic(), time.process_time()
+    before = counted_reads()
     model.fit(data)
+    read = {name: count - before[name] for name, count in counted_reads().items()}
     seconds, spent = time.monotonic() - begun, time.process_time() - spent
     model.save(to)
     digest = hashlib.sha256()
@@ -69,7 +78,7 @@ def train(folder: str, to: str, limit: str, epochs: str) -> None:
         digest.update(file.read_bytes())
     lines = Path("/proc/self/status").read_text().splitlines()
     most = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
-    told = {"seconds": round(seconds, 2), "processor": round(spent, 2), "resident": most}
+    told = {"seconds": round(seconds, 2), "processor": round(spent, 2), "resident": most, **read}
     print(json.dumps({**told, "model": digest.hexdigest()[:16]}))
 
 

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from xtrellis.index import BalancedTree
-from xtrellis.index.halves import SUBTREES
+from xtrellis.index.halves import subtrees_of
 from xtrellis.index.shape import balanced_levels
-from xtrellis.labels.space import FAR_PARTS
+from xtrellis.labels.space import far_parts
 from xtrellis.linear.blocks import GROUP, LARGE, MAX_BLOCK
 from xtrellis.linear.remote import LEAST, TASKS
 from xtrellis.linear.segments import MAX_SEGMENT
@@ -159,14 +159,20 @@ def blocks(levels: Sequence[tuple[int, int, float]], seconds: float, workers: in
 
 
 def graph(
-    core_seconds: dict[str, float], levels: Sequence[tuple[int, int, float]], workers: int, cores: int
+    core_seconds: dict[str, float],
+    levels: Sequence[tuple[int, int, float]],
+    workers: int,
+    cores: int,
+    *,
+    products: float,
+    entries: float,
 ) -> list[Stage]:
-    """The stages of a training by what they cost."""
+    """The stages of a training by what they cost; label vectors by their multiply-adds and what they hold."""
     bits = sum(max(1, round(np.log2(max(2, children / nodes)))) for nodes, children, _ in levels)
-    top = min(bits, int(np.ceil(np.log2(SUBTREES * workers))))
+    top = min(bits, int(np.ceil(np.log2(subtrees_of(int(entries), workers)))))
     clusters = core_seconds["clusters"]
     return [
-        Stage("label vectors", cut(core_seconds["vectors"], FAR_PARTS * workers)),
+        Stage("label vectors", cut(core_seconds["vectors"], far_parts(int(products), workers))),
         Stage("subtrees", cut(clusters * (bits - top) / bits, 1 << top), driver=clusters * top / bits / cores),
         Stage("classifiers", list(blocks(levels, core_seconds["blocks"], workers)), driver=core_seconds["routes"]),
         Stage("joining", [], driver=core_seconds["join"]),
@@ -195,7 +201,9 @@ def main() -> None:
         for level in balanced_levels(int(args.labels), BalancedTree().arity, BalancedTree().max_leaf)
     ]
     workers = args.nodes * args.cores
-    stages = graph(expected(constants, shape), levels, workers, args.cores)
+    products = shape["pairs"] * shape["nonzeros"]
+    costs = expected(constants, shape)
+    stages = graph(costs, levels, workers, args.cores, products=products, entries=shape["entries"])
     for spread, life in ((0.0, 0.0), (0.3, 0.0), (0.0, 24.0), (0.3, 24.0), (0.3, 4.0)):
         runs = [simulate(stages, Cluster(args.nodes, args.cores, spread, 3600 * life, seed=seed)) for seed in range(5)]
         told = {

@@ -86,8 +86,10 @@ nb::tuple train_own(In<Offset> x_offsets, In<Id> x_ids, In<float> x_values, Offs
 NB_MODULE(linear, m) {
     m.def(
         "spill_to",
-        [](const char* folder, std::size_t walked, std::size_t probed) { spill_to(folder, walked, probed); },
-        nb::arg("folder"), nb::arg("walked"), nb::arg("probed"));
+        [](const char* folder, std::size_t walked, std::size_t probed, std::size_t kept) {
+            spill_to(folder, walked, probed, kept);
+        },
+        nb::arg("folder"), nb::arg("walked"), nb::arg("probed"), nb::arg("kept") = 0);
     m.def("drop_spilled", [] { drop_spilled(); }, nb::call_guard<nb::gil_scoped_release>());
     m.def("route", &route_rows, nb::arg("y_offsets").noconvert(), nb::arg("y_ids").noconvert(),
           nb::arg("offsets").noconvert(), nb::arg("owner").noconvert(), nb::arg("node_slot").noconvert(),

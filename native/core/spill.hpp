@@ -27,6 +27,7 @@ struct Spills {
     std::string folder;
     std::size_t threshold = 0;              // bytes of arrays that are walked through; 0: never
     std::size_t probed = 0;                 // of those that are looked at here and there, which is slow in a file
+    std::size_t kept = 0;                   // of a node's rows that stay in memory though the others go to a file
     std::map<void*, std::size_t> mappings;  // and their lengths
 };
 
@@ -35,11 +36,12 @@ inline Spills& spills() {
     return all;
 }
 
-inline void spill_to(const std::string& folder, std::size_t threshold, std::size_t probed) {
+inline void spill_to(const std::string& folder, std::size_t threshold, std::size_t probed, std::size_t kept = 0) {
     const std::lock_guard lock(spills().mutex);
     spills().folder = folder;
     spills().threshold = threshold;
     spills().probed = probed;
+    spills().kept = kept;
 }
 
 inline bool spills_rows(std::size_t bytes) {

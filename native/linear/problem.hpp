@@ -64,14 +64,14 @@ private:
     std::vector<std::pair<Id, float>> apart_;
 };
 
-// As `compact`, but the rows go to a file.
+// As `compact`, but the rows go to a file, all but those that there is room for.
 inline void build_in_file(Problem& p, const Csr& X, std::span<const Id> rows, ColumnMap& scratch) {
     const ClearOnThrow guard{scratch};
     prepare(scratch, X);
     RowReader reader(X);
-    number_columns(reader, rows, scratch, p.x);
+    const Offset entries = number_columns(reader, rows, scratch, p.x);
     p.shared_width = p.x.width() - p.x.singles;
-    p.file = std::make_unique<RowFile>();
+    p.file = std::make_unique<RowFile>(entries);
     p.x.offsets.reserve(rows.size() + 1);
     p.x.offsets.push_back(0);
     RowSorter sorter(p);

@@ -50,6 +50,10 @@ struct Rows {
     const float* lightness = nullptr;  // 1 / (how much a row counts); null: all are alike
     void* file = nullptr;              // of rows that are too many for memory; `fetch` gets the entries of one
     Fetched (*fetch)(void* file, std::int64_t begin, std::int64_t end) = nullptr;
+    void (*expect)(void* file, std::int64_t begin, std::int64_t end) = nullptr;  // it will be fetched soon
+    const int* slow = nullptr;                                                   // not 0 while it is worth telling
+    const std::int32_t* kept = nullptr;  // those that are in memory: a row's ids, its values, those of the next
+    std::int64_t in_memory = 0;          // entries
 };
 
 // What a rule wants to know of a row's length, for positive and negative rows; and 1 / (how much the row counts).
@@ -191,6 +195,7 @@ XTRELLIS_INLINE Outcome solve_group(const Rows& p, const std::uint32_t* masks, i
     }
     constexpr int chains = stride == 1 ? 4 : 2;  // one lane alone waits for every single addition
     constexpr std::uint32_t near = 3, far = 8;   // rows ahead whose features, and whose place, are asked for
+    constexpr std::uint32_t soon = 32;           // rows ahead that a disk is asked for
     const std::int32_t* ids = p.ids;
     const float* values = p.values;
 
@@ -219,9 +224,13 @@ XTRELLIS_INLINE Outcome solve_group(const Rows& p, const std::uint32_t* masks, i
             if (at + near < active) {
                 const std::uint32_t next = order[at + near];
                 const Visited& v = visited[next];
-                for (std::uint32_t f = 0; f < v.shared && !p.fetch; f += 16) {
-                    __builtin_prefetch(ids + v.begin + f);
-                    __builtin_prefetch(values + v.begin + f);
+                if (!p.fetch) {
+                    for (std::uint32_t f = 0; f < v.shared; f += 16) {
+                        __builtin_prefetch(ids + v.begin + f);
+                        __builtin_prefetch(values + v.begin + f);
+                    }
+                } else if (v.begin < p.in_memory) {
+                    for (std::uint32_t f = 0; f < 2 * v.shared; f += 16) __builtin_prefetch(p.kept + 2 * v.begin + f);
                 }
                 for (std::size_t l = 0; l < stride; l += 16)
                     __builtin_prefetch(alphas + static_cast<std::size_t>(next) * stride + l, 1);
@@ -229,6 +238,10 @@ XTRELLIS_INLINE Outcome solve_group(const Rows& p, const std::uint32_t* masks, i
             const Visited row = visited[i];
             std::int64_t begin = row.begin, end = begin + row.shared;
             if (p.fetch) {
+                if (*p.slow && at + soon < active) {
+                    const Visited& v = visited[order[at + soon]];
+                    p.expect(p.file, v.begin, v.begin + v.shared);
+                }
                 const Fetched entries = p.fetch(p.file, begin, p.ends[i]);
                 ids = entries.ids, values = entries.values, end -= begin, begin = 0;
             }

@@ -22,18 +22,25 @@ struct NodeRows {
 
 // A problem as the solver takes it; `lightness` as in Rows.
 inline Rows rows_of(const Problem& p, const float* lightness = nullptr) {
-    return {static_cast<std::uint32_t>(p.rows()),
-            p.x.offsets.data(),
-            p.shared.data(),
-            p.x.offsets.data() + 1,
-            p.x.ids.data(),
-            p.x.values.data(),
-            p.norms.data(),
-            p.own.data(),
-            p.bias,
-            lightness,
-            p.file.get(),
-            p.file ? fetch_row : nullptr};
+    Rows rows{static_cast<std::uint32_t>(p.rows()),
+              p.x.offsets.data(),
+              p.shared.data(),
+              p.x.offsets.data() + 1,
+              p.x.ids.data(),
+              p.x.values.data(),
+              p.norms.data(),
+              p.own.data(),
+              p.bias,
+              lightness,
+              p.file.get(),
+              p.file ? fetch_row : nullptr};
+    if (p.file) {
+        rows.expect = expect_row;
+        rows.slow = p.file->slow();
+        rows.kept = p.file->kept();
+        rows.in_memory = p.file->in_memory();
+    }
+    return rows;
 }
 
 // Children first .. first + count (count ≤ 256) of a node. `key` seeds the order of the rows. Instructions that the

@@ -32,6 +32,15 @@ pytestmark = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def small_tasks(monkeypatch):
+    """Many of them, of little data."""
+    monkeypatch.setattr("xtrellis.linear.remote.LEAST", 1 << 12)
+    monkeypatch.setattr("xtrellis.linear.remote.TASKS", 6)
+    monkeypatch.setattr("xtrellis.labels.space.FAR_WORK", 1)
+    monkeypatch.setattr("xtrellis.index.halves.WORTH", 1)
+
+
 def model(**given):
     return xt.LinearTree(index=xt.BalancedTree(arity=4, max_leaf=20), seed=5, **given)
 
@@ -96,7 +105,7 @@ def test_tasks_that_end_in_another_order_give_the_same(data, expected, tmp_path,
     assert content(tmp_path / "model") == expected
     assert functions == {"far_pifa", "split_subtree", "solve_all"}
     how = Plan(room=1e9, spill=True, weights=0, outside=Outside(1 << 12))  # what comes goes to files
-    monkeypatch.setattr("xtrellis.linear.fit.plan", lambda *_: how)
+    monkeypatch.setattr("xtrellis.linear.fit.plan", lambda *_, **__: how)
     model(memory_limit="1GB").fit(data, engine=Backwards(threads=1)).save(tmp_path / "again")
     assert content(tmp_path / "again") == expected
 

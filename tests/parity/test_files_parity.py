@@ -77,7 +77,7 @@ def test_blocks(rows, loss, tmp_path):
     }  # fmt: skip
     expected = linear.train(*args, **how)
     for files in (None, row_files(rows)):
-        for spilled in ((0, 0), (1 << 12, 0), (1 << 12, 1 << 12)):
+        for spilled in ((0, 0), (1 << 12, 0), (1 << 12, 1 << 12), (1 << 12, 0, 100_000), (1 << 12, 0, 1 << 30)):
             linear.spill_to(str(tmp_path), *spilled)
             try:
                 found = linear.train(*args, **how, files=files)

@@ -74,7 +74,9 @@ def test_the_graph_is_that_of_a_training(simulation):
         children = int(model.tree.offsets[level[-1] + 1] - model.tree.offsets[level[0]])
         levels.append((len(level), children, 8000.0 if len(level) == 1 else 8000.0 * min(2.5, len(level))))
     costs = {"vectors": 10.0, "clusters": 10.0, "routes": 1.0, "blocks": 100.0, "join": 1.0}
-    vectors, subtrees, blocks, joining = simulation.graph(costs, levels, workers, cores=1)
+    vectors, subtrees, blocks, joining = simulation.graph(
+        costs, levels, workers, cores=1, products=data.X.nnz * data.Y.nnz / 8000, entries=0
+    )
     assert 0.7 * len(vectors.seconds) <= functions["far_pifa"] <= len(vectors.seconds)  # a label is never cut
     assert len(subtrees.seconds) == functions["split_subtree"]
     assert len(blocks.seconds) == pytest.approx(functions["solve_all"], rel=0.3)

@@ -23,5 +23,6 @@ def train_each(
     *, first: int, last: int, bias: float, loss: int, cost_positive: float, cost_negative: float, tolerance: float,
     epochs: int, threshold: float, max_weights: int, key: int,
 ) -> tuple[Int64, Int32, Float32, Float32]: ...
-def spill_to(folder: str, walked: int, probed: int) -> None: ...  # larger arrays go to files there; 0: none do
+# Larger arrays go to files there (0: none do), but for so many bytes of a node's rows.
+def spill_to(folder: str, walked: int, probed: int, kept: int = 0) -> None: ...
 def drop_spilled() -> None: ...  # their pages, until somebody looks at them

@@ -11,7 +11,7 @@ from ..arrays import Int32, Int64
 from ..core import current, integer, number, param, progress
 from ..labels import LabelSpace
 from .base import LEAST_GAIN, Index
-from .halves import SUBTREES, Splitting, split_below
+from .halves import Splitting, split_below, subtrees_of
 from .shape import TreeLevel, balanced_levels, level_depths
 from .tree import LabelTree
 
@@ -41,11 +41,13 @@ class BalancedTree(Index):
         members = np.arange(n_labels, dtype=np.int32)
         cuts: list[Int64] = [np.array([0, n_labels], np.int64)]
         engine = current()
+        far = engine if engine is not None and engine.far else None
+        enough = subtrees_of(int(labels.vectors.nnz), far.workers) if far is not None else 0
         how = Splitting(seed, bits, self.iterations, max(self.tolerance, LEAST_GAIN))
         with progress.step("clustering labels", total=bits, unit="levels") as advance:
             for level in range(bits):
-                if engine is not None and engine.far and 1 << level >= SUBTREES * engine.workers:
-                    cuts += split_below(engine, labels.vectors, members, cuts[-1], level, how)
+                if far is not None and 1 << level >= enough:
+                    cuts += split_below(far, labels.vectors, members, cuts[-1], level, how)
                     advance(bits - level)
                     break
                 cuts.append(how.halve(labels.vectors, members, cuts[-1], level, labels.threads))

@@ -16,7 +16,8 @@ from ..arrays import Csr, Int32, Int64, Rows, spans_of_work, take_rows
 from ..core import Engine, key, run
 from ..store import row_files
 
-SUBTREES = 4  # tasks for each worker, at least: the levels above them are split by the driver
+SUBTREES = 4  # tasks for each worker: the levels above them are split by the driver
+WORTH = 1 << 21  # entries of label vectors that are worth a task; of fewer there is one for each worker
 
 
 class Splitting(NamedTuple):
@@ -50,6 +51,11 @@ class Splitting(NamedTuple):
         run(split, spans_of_work(upto, 8 * threads), threads=threads)
         middles = cuts[:-1] + (np.diff(cuts) + 1) // 2
         return np.append(np.column_stack([cuts[:-1], middles]).ravel(), cuts[-1])
+
+
+def subtrees_of(entries: int, workers: int) -> int:
+    """How many sets, at least, are split elsewhere."""
+    return int(np.clip(entries // WORTH, workers, SUBTREES * workers))
 
 
 def split_subtree(vectors: Rows, level: int, place: int, how: Splitting) -> tuple[Int32, list[Int64]]:

@@ -28,12 +28,13 @@ from ..arrays import (
     unit_rows,
 )
 from ..core import Engine, current, run, thread_count
-from ..data import FarRows, TrainingData, far_rows, near_rows
+from ..data import FarRows, TrainingData, all_rows, far_rows, near_rows
 from ..store import GrowingArray, file_array, let_go, row_files
 from .narrow import Narrow, narrowed
 
 CHUNK = 1 << 18  # entries that are looked at together
-FAR_PARTS = 8  # for each worker, of vectors that are made elsewhere
+FAR_PARTS = 8  # for each worker, of vectors that are made elsewhere: at most
+FAR_WORK = 1 << 22  # multiply-adds that are worth a task there
 PARTS = 64  # for each thread, of vectors that lie in files: as much is in memory at once
 
 
@@ -92,7 +93,7 @@ class LabelSpace:
 
         files, engine = row_files(X) if self._read_files else None, current()
         if engine is not None and engine.far:
-            found = self._far(engine, X, members, spans_of_work(upto, FAR_PARTS * engine.workers))
+            found = self._far(engine, X, members, spans_of_work(upto, far_parts(int(upto[-1]), engine.workers)))
             join = self._in_files if self._on_disk else self._joined
             return join(found, int(X.shape[1]))
 
@@ -186,8 +187,16 @@ def pifa(members: Members, X: Csr | Rows, files: Int64 | None = None) -> tuple[I
     return vectors
 
 
+def far_parts(work: int, workers: int) -> int:
+    """Tasks for so many multiply-adds: one a worker, or more if they are large."""
+    return int(np.clip(work // FAR_WORK, workers, FAR_PARTS * workers))
+
+
 def far_pifa(X: FarRows, offsets: Int64, rows: Int32, weights: Float32) -> tuple[Int64, Int32, Float32]:
     """A task: the same with just the rows that these labels have."""
+    everything = all_rows(X)
+    if everything is not None:
+        return pifa((offsets, rows, weights), everything)
     needed, places = np.unique(rows, return_inverse=True)
     return pifa((offsets, places.astype(np.int32), weights), near_rows(X, needed))
 

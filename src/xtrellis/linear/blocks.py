@@ -71,10 +71,11 @@ def join_block(parts: Sequence[PlainBlock]) -> PlainBlock:
 
 class Outside(NamedTuple):
     """Bytes from which on arrays of a node lie in files (0: they do not): its rows, and what the solver knows of each
-    row, which is looked at here and there and slow in a file."""
+    row, which is looked at here and there and slow in a file. Of rows that do, so many bytes stay in memory."""
 
     rows: int = 0
     known: int = 0
+    kept: int = 0
 
 
 INSIDE = Outside()
@@ -85,7 +86,7 @@ def scratch_bytes(rows: float, nonzeros: float, width: float, children: float, *
     its children: a copy of the rows (8 a non-zero), and a lane of weights a feature and of dual variables a row for
     each child of a group. The weights that are kept come on top; what lies in files does not count."""
     lanes = 4 * next((lanes for lanes in (4, 8, 16) if children <= lanes), GROUP)
-    copied = 8 * nonzeros if not outside.rows or 4 * nonzeros < outside.rows else 0
+    copied = 8 * nonzeros if not outside.rows or 4 * nonzeros < outside.rows else min(8 * nonzeros, outside.kept)
     known = (lanes * rows, 32 * rows, *2 * (8 * rows,), *4 * (4 * rows,))
     copied += sum(size for size in known if not outside.known or size < outside.known)
     return copied + (lanes + 24) * min(nonzeros, width)

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..core import StoreError, key, n_bytes, progress
+from ..core import StoreError, key, n_bytes, progress, thread_count
 from ..data import TrainingData
 from ..index import LabelTree, OverlapRound, build_tree
 from ..labels import LabelSpace, Narrow, narrowed
@@ -85,7 +85,7 @@ def _plan(model: LinearTree, data: TrainingData, open_things: ExitStack) -> Plan
         let_go()
         give_back()
         taken = max(0, resident() - data.n_bytes)
-    how = plan(model._estimate(data), limit, taken)
+    how = plan(model._estimate(data), limit, taken, threads=thread_count(model.threads))
     progress.note(f"memory_limit: {how}")
     give_back()
     if how.outside.rows:

@@ -38,7 +38,7 @@ class Plan:
         return f"at most {size_text(self.room)} for the nodes under way{where}"
 
 
-def plan(expected: LinearEstimate, limit: int | None, taken: int = 0) -> Plan:
+def plan(expected: LinearEstimate, limit: int | None, taken: int = 0, *, threads: int = 1) -> Plan:
     """The quickest way that fits beside what the process has `taken` already; ParameterError if there is none.
 
     A training is not refused because of what was there before it.
@@ -58,7 +58,11 @@ def plan(expected: LinearEstimate, limit: int | None, taken: int = 0) -> Plan:
     if expected.all_outside_bytes <= whole:
         room = max(0, limit - expected.matrices_bytes - expected.fixed_bytes - expected.outside_routes_bytes)
         large = max(SPILLED, limit // SHARE)
-        outside = Outside(large) if expected.outside_bytes <= limit else Outside(large, large)
+        outside = Outside(large, large)
+        if expected.outside_bytes <= limit:
+            # What is left is for rows, or they would be read from their files though there is room.
+            spare = int(USED * limit) - expected.outside_bytes
+            outside = Outside(large, kept=max(0, spare) // threads)
         return Plan(room=max(0, room - expected.segment_bytes), spill=True, weights=0, outside=outside)
     most, cure = _most(expected)
     raise ParameterError(
@@ -108,7 +112,8 @@ def spilling(outside: Outside) -> Iterator[None]:
     """Meanwhile kernels put such arrays into files."""
     for kernel in (native, native_cluster):
         add_kernel(kernel.drop_spilled)
-        kernel.spill_to(tempfile.gettempdir(), *outside)
+    native.spill_to(tempfile.gettempdir(), *outside)
+    native_cluster.spill_to(tempfile.gettempdir(), outside.rows, outside.known)
     try:
         yield
     except RuntimeError as error:
@@ -123,6 +128,7 @@ def spilling(outside: Outside) -> Iterator[None]:
 # glibc's <malloc.h>: from what size on an array is the system's as soon as it is freed; how much of the rest may wait.
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 LARGE = 1 << 20
+USED = 0.8  # of the limit, for rows of large nodes: mapped pages come and go beside them, up to 0.85 of it
 SHARE = 256  # of the limit, which an array may take before it goes to a file: a node has several of them
 
 

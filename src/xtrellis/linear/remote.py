@@ -10,22 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .._native import linear as native
 from ..arrays import Array, Float32, Int32, Int64, Rows, UInt8
 from ..core import Engine, key
-from ..data import FarRows, near_rows
+from ..data import FarRows, all_rows, near_rows
 from .blocks import pack_block
 
 if TYPE_CHECKING:
     from .train import BlockTask, SegmentWork, SolverSettings, Trainer
 
 LOSSES: dict[str, int] = {"squared-hinge": 0, "logistic": 1}
-LEAST = 1 << 18  # rows × children that are worth a task
-TASKS = 6  # a worker and segment, at most
+LEAST = 1 << 20  # rows × children that are worth a task
+TASKS = 3  # a worker and segment, at most: the next segment's begin before the last of them ends
 
 Trained = tuple[list[Array], Int32, UInt8]  # a block, the epochs of its classifiers, and which were solved
 
@@ -61,9 +62,9 @@ def solve(shared: Shared, routes: tuple[Int32, Int64, Int32], order: BlockOrder,
     settings = shared.settings
     rows, offsets, positives = routes[0][order.begin : order.end], routes[1][order.begin : order.end + 1], routes[2]
     weights = shared.row_weights
-    if X is None and isinstance(shared.X, Rows):
-        X = shared.X
-    elif X is None:
+    if X is None:
+        X = all_rows(shared.X)
+    if X is None:
         X = near_rows(shared.X, rows)
         weights = weights[rows] if len(weights) else weights
         rows = np.arange(len(rows), dtype=np.int32)
@@ -83,9 +84,36 @@ def solve(shared: Shared, routes: tuple[Int32, Int64, Int32], order: BlockOrder,
     return [*packed, biases], epochs, converged
 
 
-def solve_all(shared: Shared, routes: tuple[Int32, Int64, Int32], orders: Sequence[BlockOrder]) -> list[Trained]:
+def solve_all(shared: Shared, routes: tuple[Int32, Int64, Int32], orders: Sequence[BlockOrder]) -> Bundle:
     """A task."""
-    return [solve(shared, routes, order) for order in orders]
+    X = all_rows(shared.X)
+    return Bundle.of([solve(shared, routes, order, X) for order in orders])
+
+
+class Bundle(NamedTuple):
+    """Blocks on their way: to pack and unpack thousands of short arrays would take longer than the way."""
+
+    shapes: list[tuple[int, list[tuple[str, int]]]]  # arrays of a block; of all that it has: type and length
+    joined: dict[str, Array]  # by type, one behind the other
+
+    @classmethod
+    def of(cls, blocks: Sequence[Trained]) -> Bundle:
+        arrays = [[*block, epochs, converged] for block, epochs, converged in blocks]
+        by_type: dict[str, list[Array]] = {}
+        for array in chain.from_iterable(arrays):
+            by_type.setdefault(array.dtype.str, []).append(array)
+        shapes = [(len(some) - 2, [(array.dtype.str, len(array)) for array in some]) for some in arrays]
+        return cls(shapes, {name: np.concatenate(some) for name, some in by_type.items()})
+
+    def blocks(self) -> Iterator[Trained]:
+        """Parts of the joined arrays, not copies."""
+        at = dict.fromkeys(self.joined, 0)
+        for count, shape in self.shapes:
+            found = []
+            for name, length in shape:
+                found.append(self.joined[name][at[name] : at[name] + length])
+                at[name] += length
+            yield found[:count], found[count], found[count + 1]
 
 
 class Remote:
@@ -99,8 +127,8 @@ class Remote:
     def run(self, tasks: Iterator[BlockTask], done: Any) -> None:
         """`done(task, trained)` of every block."""
 
-        def ended(some: tuple[BlockTask, ...], trained: list[Trained]) -> None:
-            for task, block in zip(some, trained, strict=True):
+        def ended(some: tuple[BlockTask, ...], trained: Bundle) -> None:
+            for task, block in zip(some, trained.blocks(), strict=True):
                 done(task, block)
                 if task.work.routes is None:
                     self._routes.pop(task.work, None)

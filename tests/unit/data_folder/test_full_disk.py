@@ -48,7 +48,7 @@ def test_predictions_go_on_when_there_is_room(tmp_path, data):
 
 def test_a_training_says_where_it_lacks_room(tmp_path, data, monkeypatch):
     how = Plan(room=1e9, spill=True, weights=0, outside=Outside(1 << 12, 1 << 12))
-    monkeypatch.setattr("xtrellis.linear.fit.plan", lambda *_: how)
+    monkeypatch.setattr("xtrellis.linear.fit.plan", lambda *_, **__: how)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     model = xt.LinearTree(memory_limit="1GB")
     with pytest.raises(xt.StoreError, match="TMPDIR"), small_files(2000):

@@ -2,7 +2,7 @@
 
 from ..formats.io import READERS, WRITERS
 from .convert import convert, read_folder, write_folder
-from .far import FarRows, far_rows, near_rows
+from .far import FarRows, all_rows, far_rows, near_rows
 from .layout import MANIFEST, is_folder
 from .opened import RowSource, StoredDataset, open
 from .writer import Writer
@@ -10,6 +10,6 @@ from .writer import Writer
 READERS["xt"], WRITERS["xt"] = read_folder, write_folder
 
 __all__ = [
-    "MANIFEST", "FarRows", "RowSource", "StoredDataset", "Writer", "convert", "far_rows", "is_folder", "near_rows",
-    "open",
+    "MANIFEST", "FarRows", "RowSource", "StoredDataset", "Writer", "all_rows", "convert", "far_rows", "is_folder",
+    "near_rows", "open",
 ]  # fmt: skip
