@@ -4,6 +4,7 @@
 #include "bindings/arrays.hpp"
 #include "neighbors/build.hpp"
 #include "neighbors/search.hpp"
+#include "neighbors/table.hpp"
 #include "neighbors/votes.hpp"
 
 namespace xtrellis::neighbors {
@@ -50,26 +51,47 @@ struct Index {
     std::vector<Segment> segments;
 };
 
-void nearest_rows(const Index& self, In<Offset> x_offsets, In<Id> x_ids, In<float> x_values, Offset columns,
+// The same rows, laid out for many queries.
+struct Laid {
+    Index index;
+    Table table;
+};
+
+void search(const Index& self, SparseRow query, std::size_t k, Id exclude, Voting& voting) {
+    nearest(self.segments, query, k, exclude, voting.search);
+}
+
+void search(const Laid& self, SparseRow query, std::size_t k, Id exclude, Voting& voting) {
+    thread_local TableScratch own;
+    if (query.size() > most_terms) return search(self.index, query, k, exclude, voting);
+    nearest(self.table, query, k, exclude, own, voting.search);
+}
+
+std::span<const Segment> segments(const Index& self) { return self.segments; }
+std::span<const Segment> segments(const Laid& self) { return self.index.segments; }
+
+template <class Rows>
+void nearest_rows(const Rows& self, In<Offset> x_offsets, In<Id> x_ids, In<float> x_values, Offset columns,
                   Offset first, Offset last, In<Id> exclude, Out2<Id> rows, Out2<float> similarities,
                   Out2<std::int64_t> work) {
     const Csr X = csr(x_offsets, x_ids, x_values, columns);
     const auto k = static_cast<std::size_t>(rows.shape(1));
-    Scratch& search = scratch().search;
+    Voting& voting = scratch();
+    Scratch& used = voting.search;
     for (Offset r = first; r < last; ++r) {
-        search.postings = search.compared = 0;
-        nearest(self.segments, X[r], k, excluded(exclude, r), search);
+        used.postings = used.compared = 0;
+        search(self, X[r], k, excluded(exclude, r), voting);
         Id* row = rows.data() + static_cast<std::size_t>(r) * k;
         float* similarity = similarities.data() + static_cast<std::size_t>(r) * k;
         std::fill(row, row + k, -1);
         std::fill(similarity, similarity + k, 0.0f);
-        search.nearest.drain([&](std::size_t i, const Scored& near) {
+        used.nearest.drain([&](std::size_t i, const Scored& near) {
             row[i] = near.label;
             similarity[i] = near.score;
         });
         if (!work.size()) continue;
-        work.data()[2 * r] = search.postings;
-        work.data()[2 * r + 1] = search.compared;
+        work.data()[2 * r] = used.postings;
+        work.data()[2 * r + 1] = used.compared;
     }
 }
 
@@ -78,7 +100,8 @@ Ballot ballot(double power, Offset labels, const In<float>& weights, const In<Of
     return {power, static_cast<Id>(labels), span(weights), span(counts), span(allowed)};
 }
 
-void vote(const Index& self, In<Offset> x_offsets, In<Id> x_ids, In<float> x_values, Offset columns, Offset first,
+template <class Rows>
+void vote(const Rows& self, In<Offset> x_offsets, In<Id> x_ids, In<float> x_values, Offset columns, Offset first,
           Offset last, In<Id> exclude, std::size_t neighbors, double power, In<float> weights, In<Offset> counts,
           In<std::uint8_t> allowed, Out2<Id> labels, Out2<float> scores) {
     const Csr X = csr(x_offsets, x_ids, x_values, columns);
@@ -86,13 +109,14 @@ void vote(const Index& self, In<Offset> x_offsets, In<Id> x_ids, In<float> x_val
     const auto k = static_cast<std::size_t>(labels.shape(1));
     Voting& voting = scratch();
     for (Offset r = first; r < last; ++r) {
-        nearest(self.segments, X[r], neighbors, excluded(exclude, r), voting.search);
+        search(self, X[r], neighbors, excluded(exclude, r), voting);
         const auto at = static_cast<std::size_t>(r) * k;
-        elect(self.segments, how, voting, {labels.data() + at, k}, {scores.data() + at, k});
+        elect(segments(self), how, voting, {labels.data() + at, k}, {scores.data() + at, k});
     }
 }
 
-void given(const Index& self, In<Offset> x_offsets, In<Id> x_ids, In<float> x_values, Offset columns, Offset first,
+template <class Rows>
+void given(const Rows& self, In<Offset> x_offsets, In<Id> x_ids, In<float> x_values, Offset columns, Offset first,
            Offset last, In<Id> exclude, std::size_t neighbors, double power, In<float> weights, In<Offset> counts,
            In<Offset> wanted_offsets, In<Id> wanted, Out<float> scores) {
     const Csr X = csr(x_offsets, x_ids, x_values, columns);
@@ -101,8 +125,8 @@ void given(const Index& self, In<Offset> x_offsets, In<Id> x_ids, In<float> x_va
     for (Offset r = first; r < last; ++r) {
         const Offset begin = wanted_offsets.data()[r], end = wanted_offsets.data()[r + 1];
         if (begin == end) continue;
-        nearest(self.segments, X[r], neighbors, excluded(exclude, r), voting.search);
-        score_given(self.segments, how, voting, {wanted.data() + begin, static_cast<std::size_t>(end - begin)},
+        search(self, X[r], neighbors, excluded(exclude, r), voting);
+        score_given(segments(self), how, voting, {wanted.data() + begin, static_cast<std::size_t>(end - begin)},
                     scores.data() + begin);
     }
 }
@@ -170,6 +194,25 @@ Id dead(const Segment& self) {
     return count;
 }
 
+// What can be asked of rows, however they are laid out.
+template <class Rows>
+void searchable(nb::class_<Rows>& rows) {
+    rows.def("nearest", &nearest_rows<Rows>, Released(), nb::arg("x_offsets").noconvert(), nb::arg("x_ids").noconvert(),
+             nb::arg("x_values").noconvert(), nb::arg("columns"), nb::arg("first"), nb::arg("last"),
+             nb::arg("exclude").noconvert(), nb::arg("rows").noconvert(), nb::arg("similarities").noconvert(),
+             nb::arg("work").noconvert())
+        .def("vote", &vote<Rows>, Released(), nb::arg("x_offsets").noconvert(), nb::arg("x_ids").noconvert(),
+             nb::arg("x_values").noconvert(), nb::arg("columns"), nb::arg("first"), nb::arg("last"),
+             nb::arg("exclude").noconvert(), nb::arg("neighbors"), nb::arg("power"), nb::arg("weights").noconvert(),
+             nb::arg("counts").noconvert(), nb::arg("allowed").noconvert(), nb::arg("labels").noconvert(),
+             nb::arg("scores").noconvert())
+        .def("given", &given<Rows>, Released(), nb::arg("x_offsets").noconvert(), nb::arg("x_ids").noconvert(),
+             nb::arg("x_values").noconvert(), nb::arg("columns"), nb::arg("first"), nb::arg("last"),
+             nb::arg("exclude").noconvert(), nb::arg("neighbors"), nb::arg("power"), nb::arg("weights").noconvert(),
+             nb::arg("counts").noconvert(), nb::arg("wanted_offsets").noconvert(), nb::arg("wanted").noconvert(),
+             nb::arg("scores").noconvert());
+}
+
 }  // namespace
 
 NB_MODULE(neighbors, m) {
@@ -222,23 +265,21 @@ NB_MODULE(neighbors, m) {
         .def("dead", &dead, Released())
         .def("unpack", &unpack);
 
-    nb::class_<Index>(m, "Index")
-        .def(nb::init<>())
-        .def("append", [](Index& self, const Segment& segment) { self.segments.push_back(segment); })
-        .def("nearest", &nearest_rows, Released(), nb::arg("x_offsets").noconvert(), nb::arg("x_ids").noconvert(),
-             nb::arg("x_values").noconvert(), nb::arg("columns"), nb::arg("first"), nb::arg("last"),
-             nb::arg("exclude").noconvert(), nb::arg("rows").noconvert(), nb::arg("similarities").noconvert(),
-             nb::arg("work").noconvert())
-        .def("vote", &vote, Released(), nb::arg("x_offsets").noconvert(), nb::arg("x_ids").noconvert(),
-             nb::arg("x_values").noconvert(), nb::arg("columns"), nb::arg("first"), nb::arg("last"),
-             nb::arg("exclude").noconvert(), nb::arg("neighbors"), nb::arg("power"), nb::arg("weights").noconvert(),
-             nb::arg("counts").noconvert(), nb::arg("allowed").noconvert(), nb::arg("labels").noconvert(),
-             nb::arg("scores").noconvert())
-        .def("given", &given, Released(), nb::arg("x_offsets").noconvert(), nb::arg("x_ids").noconvert(),
-             nb::arg("x_values").noconvert(), nb::arg("columns"), nb::arg("first"), nb::arg("last"),
-             nb::arg("exclude").noconvert(), nb::arg("neighbors"), nb::arg("power"), nb::arg("weights").noconvert(),
-             nb::arg("counts").noconvert(), nb::arg("wanted_offsets").noconvert(), nb::arg("wanted").noconvert(),
-             nb::arg("scores").noconvert());
+    nb::class_<Index> index(m, "Index");
+    index.def(nb::init<>()).def("append", [](Index& self, const Segment& segment) {
+        self.segments.push_back(segment);
+    });
+    searchable(index);
+
+    nb::class_<Laid> laid(m, "Table");
+    laid.def(
+        "__init__",
+        [](Laid* self, const Index& of, In<Offset> offsets, In<Id> ids, In<float> values, Offset columns) {
+            new (self) Laid{of, Table(csr(offsets, ids, values, columns))};
+        },
+        Released(), nb::arg("index"), nb::arg("offsets").noconvert(), nb::arg("ids").noconvert(),
+        nb::arg("values").noconvert(), nb::arg("columns"));
+    searchable(laid);
 }
 
 }  // namespace xtrellis::neighbors

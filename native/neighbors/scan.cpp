@@ -7,7 +7,10 @@ namespace avx2 {
 std::size_t bound_rows(const std::uint8_t* keys, const std::uint8_t* masks, const std::uint8_t* uppers,
                        std::size_t entries, std::size_t values, const std::uint8_t* sieves, std::size_t n_sieves,
                        const float* weights, std::uint32_t* hits, float* sums);
-}
+std::uint64_t rows_reaching(const std::uint16_t* sums, std::uint16_t least);
+std::uint16_t add_group(std::uint16_t* sums, const std::uint8_t* codes, const std::uint16_t* terms,
+                        std::size_t n_terms);
+}  // namespace avx2
 #endif
 
 namespace {
@@ -72,6 +75,34 @@ XTRELLIS_CLONES void add_largest(std::uint16_t* sums, const std::uint16_t* other
         const std::uint16_t largest = std::max(std::max(four[0], four[1]), std::max(four[2], four[3]));
         sums[i] = static_cast<std::uint16_t>(sums[i] + largest);
     }
+}
+
+std::uint64_t rows_reaching(const std::uint16_t* sums, std::uint16_t least, InstructionSet instructions) {
+#if defined(__x86_64__)
+    if (runnable(instructions) != InstructionSet::base) return avx2::rows_reaching(sums, least);
+#endif
+    (void)instructions;
+    std::uint64_t rows = 0;
+    for (std::size_t i = 0; i < lane_rows; ++i) rows |= std::uint64_t{sums[i] >= least} << i;
+    return rows;
+}
+
+std::uint16_t add_group(std::uint16_t* sums, const std::uint8_t* codes, const Weighed* terms, std::size_t n_terms,
+                        InstructionSet instructions) {
+#if defined(__x86_64__)
+    static_assert(sizeof(Weighed) == 4);
+    if (runnable(instructions) != InstructionSet::base) {
+        return avx2::add_group(sums, codes, n_terms ? &terms->number : nullptr, n_terms);
+    }
+#endif
+    (void)instructions;
+    for (std::size_t i = 0; i < lane_rows; ++i) sums[i] = static_cast<std::uint16_t>(sums[i] + n_terms);
+    for (std::size_t t = 0; t < n_terms; ++t) {
+        const std::uint8_t* code = codes + terms[t].number * lane_rows;
+        for (std::size_t i = 0; i < lane_rows; ++i)
+            sums[i] = static_cast<std::uint16_t>(sums[i] + (std::uint32_t{code[i]} * terms[t].weight >> 8));
+    }
+    return *std::max_element(sums, sums + lane_rows);
 }
 
 XTRELLIS_CLONES std::size_t count_reaching(const std::uint16_t* sums, std::size_t count, std::uint16_t least) {

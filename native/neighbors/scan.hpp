@@ -24,6 +24,19 @@ void add_list(std::uint16_t* sums, const std::uint16_t* blocks, const std::uint8
 // To each of `count` sums the largest of 8 others.
 void add_largest(std::uint16_t* sums, const std::uint16_t* others, std::size_t count);
 
+constexpr std::size_t lane_rows = 64;  // rows of a group that has a code for each of them
+// A feature of a query and its weight.
+struct Weighed {
+    std::uint16_t number, weight;
+};
+// Which of 64 sums reach `least`, a bit for each.
+std::uint64_t rows_reaching(const std::uint16_t* sums, std::uint16_t least,
+                            InstructionSet instructions = InstructionSet::avx512);
+// Completes the sums of the 64 rows of a group, and returns the largest: `codes` are features × 64. What rounding takes
+// away is 1 for each term at most, and is given back.
+std::uint16_t add_group(std::uint16_t* sums, const std::uint8_t* codes, const Weighed* terms, std::size_t n_terms,
+                        InstructionSet instructions = InstructionSet::avx512);
+
 // How many of `count` sums, a multiple of `stretch`, reach `least`, which is above 0.
 std::size_t count_reaching(const std::uint16_t* sums, std::size_t count, std::uint16_t least);
 // Those that reach `least` but not `below`; returns how many. `out` has room for all.

@@ -100,5 +100,59 @@ __attribute__((target("popcnt,bmi"))) std::size_t bound_rows(const std::uint8_t*
     return found;
 }
 
+namespace {
+
+// The smallest of eight is an instruction: that of what is missing to the largest number.
+std::uint16_t largest_of(__m256i all) {
+    const __m128i eight = _mm_max_epu16(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+    const __m128i missing = _mm_minpos_epu16(_mm_xor_si128(eight, _mm_set1_epi16(-1)));
+    return static_cast<std::uint16_t>(~_mm_cvtsi128_si32(missing));
+}
+
+}  // namespace
+
+std::uint64_t rows_reaching(const std::uint16_t* sums, std::uint16_t least) {
+    const __m256i bar = _mm256_set1_epi16(static_cast<short>(least));
+    const auto reach = [&](int i) {
+        const __m256i sum = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(sums) + i);
+        return _mm256_cmpeq_epi16(_mm256_max_epu16(sum, bar), sum);
+    };
+    const auto bits = [&](int i) {
+        const __m256i both = _mm256_permute4x64_epi64(_mm256_packs_epi16(reach(i), reach(i + 1)), 0xd8);
+        return std::uint64_t{static_cast<std::uint32_t>(_mm256_movemask_epi8(both))};
+    };
+    return bits(0) | bits(2) << 32;
+}
+
+// Sums of even and of odd rows, of 32 rows each, stay in registers: a pair of codes is 16 bits.
+std::uint16_t add_group(std::uint16_t* sums, const std::uint8_t* codes, const std::uint16_t* terms,
+                        std::size_t n_terms) {
+    const __m256i upper = _mm256_set1_epi16(static_cast<short>(0xff00));
+    __m256i even[2], odd[2];
+    for (int j = 0; j < 2; ++j) even[j] = odd[j] = _mm256_set1_epi16(static_cast<short>(n_terms));
+    for (std::size_t t = 0; t < n_terms; ++t) {
+        const auto* at = reinterpret_cast<const __m256i*>(codes + std::size_t{terms[2 * t]} * 64);
+        const __m256i weight = _mm256_set1_epi16(static_cast<short>(terms[2 * t + 1]));
+        for (int j = 0; j < 2; ++j) {
+            const __m256i both = _mm256_loadu_si256(at + j);
+            even[j] = _mm256_add_epi16(even[j], _mm256_mulhi_epu16(_mm256_slli_epi16(both, 8), weight));
+            odd[j] = _mm256_add_epi16(odd[j], _mm256_mulhi_epu16(_mm256_and_si256(both, upper), weight));
+        }
+    }
+    __m256i largest = _mm256_setzero_si256();
+    for (int j = 0; j < 2; ++j) {
+        const __m256i low = _mm256_unpacklo_epi16(even[j], odd[j]), high = _mm256_unpackhi_epi16(even[j], odd[j]);
+        const __m256i in_order[2] = {_mm256_permute2x128_si256(low, high, 0x20),
+                                     _mm256_permute2x128_si256(low, high, 0x31)};
+        for (int i = 0; i < 2; ++i) {
+            auto* at = reinterpret_cast<__m256i*>(sums) + 2 * j + i;
+            const __m256i sum = _mm256_add_epi16(_mm256_loadu_si256(at), in_order[i]);
+            _mm256_storeu_si256(at, sum);
+            largest = _mm256_max_epu16(largest, sum);
+        }
+    }
+    return largest_of(largest);
+}
+
 }  // namespace xtrellis::neighbors::avx2
 #endif

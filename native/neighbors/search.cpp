@@ -10,7 +10,6 @@ namespace xtrellis::neighbors {
 
 namespace {
 
-constexpr std::size_t most_terms = 10'000;  // more would leave too little of 16 bits to each
 constexpr std::size_t all_keys = 1 << 16;
 constexpr double slack = 1e-6;            // far more than rounding can do, far less than codes are coarse
 constexpr std::size_t first_groups = 48;  // by which a search learns what it is looking for

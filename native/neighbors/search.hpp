@@ -18,6 +18,8 @@
 
 namespace xtrellis::neighbors {
 
+constexpr std::size_t most_terms = 10'000;  // of a query: more would leave too little of 16 bits to each
+
 // A feature of the query that some row has.
 struct Term {
     double most;  // it adds at most

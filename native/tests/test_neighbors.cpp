@@ -1,6 +1,7 @@
 // The nearest rows against comparing all of them; then the same on damaged arrays, for the sanitizers.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "check.hpp"
@@ -8,6 +9,7 @@
 #include "neighbors/build.hpp"
 #include "neighbors/scan.hpp"
 #include "neighbors/search.hpp"
+#include "neighbors/table.hpp"
 #include "neighbors/votes.hpp"
 
 using namespace xtrellis;
@@ -146,6 +148,35 @@ void test_rows(const Segment& segment, SparseRow query) {
     }
 }
 
+// Sums of a group are the same for any instruction set, not below what they bound, and not far above.
+void test_groups(Rng& rng) {
+    constexpr std::size_t features = 9;
+    std::vector<std::uint8_t> codes(features * lane_rows);
+    for (auto& code : codes) code = static_cast<std::uint8_t>(rng.below(3) ? rng.below(256) : 0);
+    for (std::size_t n_terms = 0; n_terms <= features; ++n_terms) {
+        std::vector<Weighed> terms;
+        for (std::size_t t = 0; t < n_terms; ++t)
+            terms.push_back(
+                {static_cast<std::uint16_t>(features - 1 - t), static_cast<std::uint16_t>(rng.below(7000))});
+        std::vector<std::uint16_t> before(lane_rows);
+        for (auto& sum : before) sum = static_cast<std::uint16_t>(rng.below(100));
+        auto plain = before, quick = before;
+        const std::uint16_t largest =
+            add_group(plain.data(), codes.data(), terms.data(), n_terms, InstructionSet::base);
+        CHECK(largest == add_group(quick.data(), codes.data(), terms.data(), n_terms, InstructionSet::avx2));
+        CHECK(plain == quick && largest == *std::max_element(plain.begin(), plain.end()));
+        for (std::size_t i = 0; i < lane_rows; ++i) {
+            double exact = before[i];
+            for (const Weighed& term : terms) exact += codes[term.number * lane_rows + i] * term.weight / 256.0;
+            CHECK(plain[i] >= exact && plain[i] <= exact + static_cast<double>(n_terms));
+        }
+        const auto least = static_cast<std::uint16_t>(plain[0]);
+        const std::uint64_t rows = rows_reaching(plain.data(), least, InstructionSet::base);
+        CHECK((rows & 1) && rows == rows_reaching(plain.data(), least, InstructionSet::avx2));
+        CHECK(rows_reaching(plain.data(), static_cast<std::uint16_t>(largest + 1)) == 0);
+    }
+}
+
 // A float comes back from its halves, the upper of which is not below it.
 void test_halves() {
     for (const float value : {0.0f, 1.0f, 0.1f, 1.999999f, 3e-39f, 1e-45f, 3.4e38f, -0.3f, -1.0f}) {
@@ -160,6 +191,7 @@ void test_halves() {
 int main() {
     Rng kernels(5);
     test_kernels(kernels);
+    test_groups(kernels);
     test_halves();
     for (const int n : {1, 70, 9000}) {
         const Id features = n == 70 ? 200'000 : 20'000;  // more than keys have bits for, or fewer
@@ -201,6 +233,30 @@ int main() {
         for (const auto sum : scratch.sums) CHECK(sum == 0);
         for (const auto weight : scratch.wanted.weights) CHECK(weight == 0);
         for (const auto value : scratch.query) CHECK(value == 0);
+
+        // Laid out anew: the same, also where values are damaged or there is nothing to find.
+        const Table table(X);
+        TableScratch own;
+        Segment whole = all;
+        const std::vector<std::uint8_t> none(removed.size(), 0);
+        whole.removed = none.data();
+        for (Offset q = 0; q < Q.rows; ++q) {
+            const auto theirs = found(whole, Q[q], 10, 3, other);
+            nearest(table, Q[q], 10, 3, own, scratch);
+            std::size_t count = 0;
+            scratch.nearest.drain([&](std::size_t i, const Scored& near) {
+                CHECK(i < theirs.size() && near.label == theirs[i].label && near.score == theirs[i].score);
+                ++count;
+            });
+            CHECK(count == theirs.size());
+        }
+        for (const auto sum : own.sums) CHECK(sum == 0);
+        for (const auto value : own.query) CHECK(value == 0);
+        Rows odd = rows;
+        for (std::size_t i = 0; i < odd.values.size(); i += 3)
+            odd.values[i] = i % 2 ? std::numeric_limits<float>::quiet_NaN() : std::numeric_limits<float>::infinity();
+        const Table damaged_table(odd.csr());
+        for (Offset q = 0; q < Q.rows; ++q) nearest(damaged_table, Q[q], 10, 3, own, scratch);
 
         Rng rng(3);
         for (int round = 0; round < 30; ++round) {

@@ -12,10 +12,37 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import xtrellis as xt
-from xtrellis.neighbors import order
+from xtrellis.neighbors import index, order
 
 sys.path.insert(0, str(Path(__file__).parent))
 import neighbors_twin as twin
+
+
+@pytest.fixture(scope="module", autouse=True, params=["in blocks", "laid out"])
+def laid_out(request):
+    """Everything in both ways of searching; how many queries there are decides otherwise."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(index, "LONG", 0 if request.param == "laid out" else 2**31)
+        patch.setattr(index, "PAYS", 2**31)
+        yield request.param
+
+
+def test_long_queries_choose_the_way(monkeypatch, laid_out):
+    X = zipf_rows(900, 400, 40, 5)
+    model = xt.Neighbors().fit(X, labels_for(900, 20, 1))
+    made = []
+    table = index.native.Table
+    monkeypatch.setattr(index.native, "Table", lambda *args: made.append(1) or table(*args))
+    monkeypatch.setattr(index, "LONG", 20)
+    for pays, expected in ((1, 0), (2**31, 1)):
+        monkeypatch.setattr(index, "PAYS", pays)
+        made.clear()
+        model.nearest(X[:100], 5)
+        assert len(made) == expected
+    monkeypatch.setattr(index, "LONG", 41)
+    made.clear()
+    model.nearest(X[:100], 5)
+    assert not made
 
 
 def zipf_rows(n: int, d: int, per_row: int, seed: int, *, exponent: float = 1.1, signed: bool = False) -> sp.csr_array:
