@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..arrays import Int32, Int64
-from ..core import current, integer, number, param, progress
+from ..arrays import Csr, Int32, Int64
+from ..core import current, integer, key, number, param, progress, thread_count
 from ..labels import LabelSpace
 from .base import LEAST_GAIN, Index
 from .halves import Splitting, split_below, subtrees_of
@@ -53,6 +53,12 @@ class BalancedTree(Index):
                 cuts.append(how.halve(labels.vectors, members, cuts[-1], level, labels.threads))
                 advance(1)
         return members, cuts
+
+    def divide(self, vectors: Csr, members: Int32, cuts: Int64, *, seed: int, threads: int | None) -> Int64:
+        """Clusters that have grown too large, each cut in two as in `build`: `members` are put in order, in place;
+        returns where the halves begin."""
+        how = Splitting(key(seed, "divide"), 1, self.iterations, max(self.tolerance, LEAST_GAIN))
+        return how.halve(vectors, members, cuts, 0, thread_count(threads))
 
     def expected_levels(self, labels: LabelSpace) -> list[TreeLevel]:
         """Known but for a label here and there."""

@@ -172,7 +172,9 @@ def test_labels_move_and_slots_follow_them(seed):
     moved = rng.random(n_labels) < share
     nodes = np.where(moved, rng.integers(3, 7, n_labels), nodes)
     labels = rng.permutation(n_labels)
-    after, number = rehoused(tree, labels, nodes[labels])
+    found = rehoused(tree, labels, nodes[labels])
+    after, number = found.tree, found.number
+    np.testing.assert_array_equal(found.origin, np.arange(tree.n_nodes))
     np.testing.assert_array_equal(after.owner[after.label_slots[1]], nodes)
     kept = number >= 0
     np.testing.assert_array_equal(after.children[number[kept]], tree.children[kept])

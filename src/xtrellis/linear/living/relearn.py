@@ -68,15 +68,17 @@ class Relearner:
         self.model, self.packed, self.data, self.narrow = model, packed, data, narrow
         self.seed, self.scratch = seed, scratch
 
-    def learned(self, tree: LabelTree, number: Int64, tasks: Sequence[Task]) -> PackedTree:
-        """The new weights among those that stay; `number` is the new one of each old slot."""
+    def learned(self, tree: LabelTree, number: Int64, origin: Int64, tasks: Sequence[Task]) -> PackedTree:
+        """The new weights among those that stay; `number` is the new one of each old slot, `origin` the old one of each
+        node."""
         packed = self.packed
         blocks, old_blocks = block_offsets(tree), packed.blocks
         owner = np.repeat(np.arange(tree.n_nodes), np.diff(blocks))
-        before = old_blocks[owner] + np.arange(len(owner)) - blocks[owner]
-        before[before >= old_blocks[owner + 1]] = -1  # a node's new block, which it did not need before
+        was = origin[owner]
+        before = old_blocks[was] + np.arange(len(owner)) - blocks[owner]
+        before[(was < 0) | (before >= old_blocks[was + 1])] = -1  # a new node, or a block that it did not need before
         biases = np.zeros(tree.n_slots, np.float32)
-        self.number, self.offsets = number, tree.offsets
+        self.number, self.origin, self.offsets = number, origin, tree.offsets
         stays = np.flatnonzero(number >= 0)
         biases[number[stays]] = packed.arrays["biases"][stays]
         made: dict[int, list[Array]] = {}
@@ -148,7 +150,8 @@ class Relearner:
         """The block as it was, its children numbered as they are now; those that have left count as `gone`."""
         features, starts, children, weights = self.packed.block(before)
         old, first = self.packed.tree.offsets, MAX_BLOCK * int(task.children[0] // MAX_BLOCK)
-        now = self.number[old[task.node] + first : old[task.node + 1]][:MAX_BLOCK] - self.offsets[task.node] - first
+        was = int(self.origin[task.node])
+        now = self.number[old[was] + first : old[was + 1]][:MAX_BLOCK] - self.offsets[task.node] - first
         if (now == np.arange(len(now))).all():
             return features, starts, children, weights
         left = int(np.flatnonzero(gone)[0])

@@ -1,11 +1,12 @@
 """Learning on: new labels get a place in a trained tree, and classifiers whose rows have changed are trained again.
 
 A new label sits in the clusters that most of its rows reach (`growth`); labels whose rows have changed move to the
-cluster whose labels they are most like (`moves`). A classifier is trained again, on all rows that
-reach its node, when the rows that have its child, or those of its node, have become a quarter more or fewer since it
-was trained (`STALE`; above the labels a tenth, `STALE_ABOVE`); where labels are new, or were told to be learned,
-always. All others keep their weights to the bit. So a classifier is trained as often as its rows have grown by a
-quarter, not as often as somebody brings a few: over many small updates the work is that of a few trainings.
+cluster whose labels they are most like, and clusters that have become too large are divided (`moves`). A classifier is
+trained again, on all rows that reach its node, when the rows that have its child, or those of its node, have become a
+quarter more or fewer since it was trained (`STALE`; above the labels a tenth, `STALE_ABOVE`); where labels are new, or
+were told to be learned, always. All others keep their weights to the bit. So a classifier is trained as often as its
+rows have grown by a quarter, not as often as somebody brings a few: over many small updates the work is that of a few
+trainings.
 
 Classifiers are trained from nothing. To move them instead from the weights that they have to those nearby that fit the
 new rows (min ½‖w − w₀‖² + C·loss on these, the bias held) was tried, and lost: see docs/living.md.
@@ -14,6 +15,7 @@ new rows (min ½‖w − w₀‖² + C·loss on these, the bias held) was tried,
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -25,14 +27,14 @@ import numpy as np
 from ...arrays import Array, Csr, Int64, assemble, take_rows
 from ...core import StoreError, key
 from ...data import TrainingData
-from ...index import LabelTree, leaf_nodes
+from ...index import BalancedTree, LabelTree, leaf_nodes
 from ...labels import LabelSpace, Narrow, narrowed
 from ...store import IN_MEMORY, Checkpoint, content_hash
 from ..blocks import MAX_BLOCK, block_offsets
 from ..packed import PackedTree
 from ..routes import Beams, Routes
 from .growth import Growth
-from .moves import best_homes, rehoused
+from .moves import Rehoused, best_homes, best_places, divided, rehoused, too_large
 from .relearn import Relearner, Task
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
 STALE = 0.25  # by what share the rows of a label's classifier may change before it is trained again
 STALE_ABOVE = 0.1  # and those of a classifier above the labels: few, and all that is below them goes by what they say
+SLACK = 1.1  # times the size that a cluster should have: larger ones are divided. One label that comes divides none
 
 Seen = Array  # int32 2 × slots: rows that had the child, and rows of its node, when its classifier was trained
 
@@ -100,6 +103,7 @@ class _Work:
 
     def __init__(self, model: LinearTree, packed: PackedTree, data: TrainingData, seed: int) -> None:
         self.model, self.packed, self.data, self.seed = model, packed, data, seed
+        self.copies = 1 if model.overlap is None else model.overlap.copies
 
     def run(self, fresh: Int64, again: Int64, seen: Seen | None, learner: Relearner) -> Learned:
         model, old = self.model, self.packed.tree
@@ -109,14 +113,12 @@ class _Work:
             Y = _with_columns(Y, Y.indices < old.n_labels, old.n_labels)
             seen = np.concatenate([_counted(old, r, first) for first, r in self._routes(old, X, Y)], axis=1)
         growth = Growth(
-            self.packed, self.data, model.solver(), model.negative_rows(),
-            copies=1 if model.overlap is None else model.overlap.copies, seed=self.seed, threads=model.threads,
+            self.packed, self.data, model.solver(), model.negative_rows(), copies=self.copies, seed=self.seed,
+            threads=model.threads,
         )  # fmt: skip
         tree, number = growth.tree()
-        restless = self._restless(seen)
-        if len(restless):
-            tree, place = self._moved(tree, restless, learner.narrow)
-            number = place[number]
+        moved = self._moved(tree, self._restless(seen), learner.narrow, divide=len(fresh) > 0)
+        tree, number, origin = moved.tree, moved.number[number], moved.origin
         then = np.zeros((2, tree.n_slots), np.int32)
         then[:, number[number >= 0]] = seen[:, number >= 0]
         tasks: list[Task] = []
@@ -128,25 +130,39 @@ class _Work:
             stale = _stale(tree, then[:, span], counted, span.start, again)
             tasks += _tasks(tree, routes, span.start, stale)
             then[:, span.start + np.flatnonzero(stale)] = counted[:, stale]
-        return Learned(learner.learned(tree, number, tasks), then, sum(len(task.slots) for task in tasks))
+        return Learned(learner.learned(tree, number, origin, tasks), then, sum(len(task.slots) for task in tasks))
 
     def _restless(self, seen: Seen) -> Int64:
-        """Labels that may move: those that are trained again for their own rows, and new ones. None where labels have
-        several places, which come by what rows reach, or where the tree was not made by what labels look like."""
+        """Labels that may move: those that are trained again for their own rows, and new ones. None where the tree was
+        not made by what labels look like."""
         model, old = self.model, self.packed.tree
-        if old.has_copies or model.negatives == "matcher" or not model.index.needs_vectors:
+        if model.negatives == "matcher" or not model.index.needs_vectors:
             return np.zeros(0, np.int64)
         had = np.zeros(self.data.n_labels, np.int64)
-        had[: old.n_labels] = seen[0, old.label_slots[1]]
+        offsets, slots = old.label_slots
+        had[: old.n_labels] = np.maximum.reduceat(seen[0, slots], offsets[:-1])
         return np.flatnonzero(np.abs(self.data.label_counts - had) > STALE * had)
 
-    def _moved(self, tree: LabelTree, restless: Int64, narrow: Narrow) -> tuple[LabelTree, Int64]:
-        """The tree with these labels where they are at home by now, and the new number of each slot."""
-        model = self.model
-        labels = LabelSpace(self.data, normalize_rows=model.normalize_label_rows, threads=model.threads, narrow=narrow)
-        vectors = labels.vectors
-        homes = leaf_nodes(tree)[best_homes(tree, vectors, restless)]
-        return rehoused(tree, np.arange(tree.n_labels), homes)
+    def _moved(self, tree: LabelTree, restless: Int64, narrow: Narrow, *, divide: bool) -> Rehoused:
+        """The tree with these labels where they are at home by now, and with clusters divided that are too large: when
+        rows have come, not when labels alone were changed."""
+        model, index = self.model, self.model.index
+        space = LabelSpace(self.data, normalize_rows=model.normalize_label_rows, threads=model.threads, narrow=narrow)
+        offsets, slots = tree.label_slots
+        labels, nodes = np.repeat(np.arange(tree.n_labels), np.diff(offsets)), tree.owner[slots].astype(np.int64)
+        if len(restless) and self.copies > 1:
+            labels, nodes = best_places(tree, space.vectors, restless, (self.copies + 1) // 2)
+        elif len(restless):
+            nodes = leaf_nodes(tree)[best_homes(tree, space.vectors, restless)]
+        second = None
+        if divide and isinstance(index, BalancedTree) and model.negatives == "teacher":
+            limit = math.ceil(SLACK * index.max_leaf * self.copies)
+            large = too_large(tree, labels, nodes, limit, self.data.label_counts)
+            if len(large):
+                second = divided(index, space.vectors, labels, nodes, large, seed=self.seed, threads=model.threads)
+        if not len(restless) and second is None:
+            return Rehoused(tree, np.arange(tree.n_slots), np.arange(tree.n_nodes))
+        return rehoused(tree, labels, nodes, second)
 
     def _routes(self, tree: LabelTree, X: Csr, Y: Csr) -> Iterator[tuple[int, Routes]]:
         """(first node, the rows of its nodes) of each level. Search leads rows by the classifiers as they were."""
