@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import pickle
+import shutil
+
+import numpy as np
 
 import xtrellis as xt
+from xtrellis.data import RowSource, all_rows, near_rows
 from xtrellis.engines.predicting import loaded, shared_model
+from xtrellis.linear.remote import Bundle
 
 
 def test_a_model_that_arrives_with_every_task_is_loaded_once(tmp_path):
@@ -29,3 +34,37 @@ def test_the_same_answers_in_threads(tmp_path):
     one, other = ({file.name: file.read_bytes() for file in (tmp_path / name).iterdir()} for name in ("1", "3"))
     assert one == other
     assert len(one) == 6  # five parts, and the word that all are there
+
+
+def test_rows_of_a_folder_are_kept_until_another_lies_in_its_place(tmp_path, monkeypatch):
+    for seed in (0, 1):
+        data = xt.synthetic(n_rows=50, n_labels=5, n_features=30, seed=seed)
+        shutil.rmtree(tmp_path / "data.xt", ignore_errors=True)
+        xt.write(data, tmp_path / "data.xt")
+        source = RowSource(str(tmp_path / "data.xt"), 10, 40, unit=True)
+        found = all_rows(source)
+        assert found is all_rows(source)
+        some = np.array([3, 7, 20])
+        few = near_rows(source, some)
+        for place, row in enumerate(some):
+            one = found.data[found.indptr[row] : found.indptr[row + 1]]
+            assert np.array_equal(one, few.data[few.indptr[place] : few.indptr[place + 1]])
+            own = data.X[[10 + row]].data
+            np.testing.assert_allclose(one, own / np.linalg.norm(own), rtol=1e-6)
+    monkeypatch.setattr("xtrellis.data.folder.far.HELD", 10)
+    assert all_rows(source._replace(last=41)) is None
+
+
+def test_blocks_come_back_as_they_were():
+    rng = np.random.default_rng(0)
+    blocks = []
+    for n in (3, 0, 5):
+        arrays = [rng.integers(0, 9, n).astype(kind) for kind in (np.uint32, np.uint8, np.float32, np.float32)]
+        arrays += [np.ones(n, np.int32)] if n == 5 else []  # a part has one more
+        blocks.append((arrays, np.arange(n, dtype=np.int32), np.ones(n, np.uint8)))
+    again = list(pickle.loads(pickle.dumps(Bundle.of(blocks))).blocks())
+    for (arrays, *known), (found, *told) in zip(blocks, again, strict=True):
+        assert len(arrays) == len(found)
+        for one, other in zip([*arrays, *known], [*found, *told], strict=True):
+            assert one.dtype == other.dtype
+            assert np.array_equal(one, other)

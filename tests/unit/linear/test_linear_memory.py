@@ -6,6 +6,7 @@ import io
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -127,6 +128,9 @@ def test_every_plan_gives_the_same_model(world, small_files, threads, n_trees):
     less = int(sizes.outside_bytes * 1.001)
     assert plan(sizes, less).outside.rows
     assert not plan(sizes, less).outside.known
+    assert plan(sizes, less).outside.kept == 0  # no room to spare
+    roomier = replace(sizes, outside_bytes=sizes.outside_bytes // 2)
+    assert plan(roomier, less, threads=2).outside.kept == (int(0.8 * less) - roomier.outside_bytes) // 2
     for limit in (roomy, less, tight):
         model.set_params(memory_limit=limit)
         assert bytes_of(model.fit(X, Y)) == expected
