@@ -47,7 +47,7 @@ def test_presets_with_commas_are_an_ensemble(run: Run, train_file: Path, tmp_pat
     assert tagger.tag("rain snow wind", k=1)[0].label == "weather"
     code, out, err = run("tag", to, "rain snow wind", "-k", "1", "--explain")
     assert (code, err) == (0, "")
-    assert "member 2 of 2: " in out
+    assert "LinearTree, member 2 of 2: " in out
     code, _, err = run(
         "train", train_file, "--to", to, *TRAIN, "--preset", "xr-linear,bonsai", "--set", "models.2.beam=3"
     )

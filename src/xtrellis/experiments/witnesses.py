@@ -130,11 +130,11 @@ def _unseen(data: Prepared, seed: int, threads: int | None) -> list[dict[str, An
     X, Y = take_rows(as_features(data.test.X), some), take_rows(asked, some)
     texts = None if data.test.texts is None else [data.test.texts[i] for i in some.tolist()]
     out = []
-    for name in ("overlap", "names", "+".join(WITNESSES)):
-        model = preset(name, seed=seed, threads=threads).fit(train)
+    for name in ("overlap", "names", THREE, BEST):
+        model = preset(name.replace(" ", ""), seed=seed, threads=threads).fit(train)
         top = model.predict(X, CANDIDATES, texts=texts if model.reads_texts else None)
         found = {f"R@{k} of unseen": round(100 * float(_found(Y, top, k).mean()), 2) for k in (5, 10, 100)}
-        out.append({"witnesses": name.replace("+", " + "), "unseen labels": int(gone.sum()), **found})
+        out.append({"witnesses": name, "unseen labels": int(gone.sum()), **found})
     return out
 
 

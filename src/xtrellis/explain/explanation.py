@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core import clear_calls
@@ -169,6 +170,7 @@ class Explanation:
     merge: str = "max"  # of several reached paths in one tree, the best counts, or their mean
     opinion: Opinion | None = None  # of a ranker; score, rank and n_found are then what came out in the end
     members: tuple[Explanation, ...] = ()  # of an ensemble; there are no paths then but theirs
+    witnesses: tuple[str, ...] = ()  # what these members are called (`Model.witness`)
     shortlist: int | None = None  # of an index that asks only so many of the labels that the beam leads to
     more_paths: int = 0  # weaker ones that are left out of `paths`
     neighbors: tuple[Neighbor, ...] = ()  # where training rows vote (search="neighbors"); there are no paths then
@@ -268,7 +270,8 @@ class Explanation:
         if self.matches:
             more["matches"] = [match.to_dict() for match in self.matches]
         if self.members:
-            more["members"] = [member.to_dict(label_names, feature_names) for member in self.members]
+            told = [member.to_dict(label_names, feature_names) for member in self.members]
+            more["members"] = [{"witness": called, **member} for called, member in zip_longest(self.witnesses, told)]
         return {
             "label": self.label,
             **_name(self.label, label_names),

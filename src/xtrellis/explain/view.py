@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import zip_longest
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -112,9 +113,9 @@ class View:
             yield Text(f"{' ' * LEFT}({left_out:,} more {where})", style=QUIET)
         if it.verdict is not None:
             yield from verdict_lines(it.verdict, LEFT)
-        for i, member in enumerate(it.members):
+        for i, (member, called) in enumerate(zip_longest(it.members, it.witnesses)):
             inner = View(member, self.label_names, self.feature_names, top=self.top, compact=self.compact)
-            which = f"member {i + 1} of {len(it.members)}: {member.score:.4f}, {inner.verdict()}"
+            which = f"{called or 'model'}, member {i + 1} of {len(it.members)}: {member.score:.4f}, {inner.verdict()}"
             yield Text(" " * LEFT + which, style="bold")
             yield from inner.body(width)
         if it.opinion is not None:

@@ -64,7 +64,8 @@ def explain_ensemble(
     rank, score = rank_of(top.labels[0], top.scores[0], label)
     return Explanation(
         label=label, n_labels=model.n_labels, n_trees=0, beam=None, search="ensemble", score=score, rank=rank,
-        n_found=int((top.labels[0] >= 0).sum()), paths=(), members=members, verdict=_verdict(model, row, label, texts),
+        n_found=int((top.labels[0] >= 0).sum()), paths=(), members=members,
+        witnesses=tuple(member.witness for member in model.members), verdict=_verdict(model, row, label, texts),
     )  # fmt: skip
 
 

@@ -327,7 +327,7 @@ def test_an_ensemble_of_them(data: Any, elias: Elias, xtransformer: xt.XTransfor
     assert why.rank == 1
     assert why.score == pytest.approx(score, rel=1e-6)
     assert why.members == (elias.explain(data.X[[5]], label), xtransformer.explain(data.X[[5]], label))
-    assert "member 2 of 2" in shown(why)
+    assert "XTransformer, member 2 of 2" in shown(why)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

@@ -170,8 +170,20 @@ def test_a_page_is_not_what_it_links_to():
         model.fit(X[:700], Y[:700], texts=texts[:700], label_names=names)
         top = model.predict(X[700:], 1, texts=texts[700:])
         found[len(models)] = evaluate(Y[700:], top, ["P@1"])["P@1"]
-    assert found[2] < 75
+    assert 80 < found[2] < 95  # below 75 where a higher score might never speak against a label
     assert found[3] > 95
+
+
+def test_a_better_rank_never_makes_a_label_less_likely(kitchen, fitted):
+    X, _, texts = kitchen
+    _, said = fitted.blend.hear(fitted.members, X[450:], texts[450:], 10, 1)
+    for member in range(3):
+        odds = []
+        for rank in (1, 2, 3, 5, 10, 11):
+            there = said.copy()
+            there[:, 4 * member + 1] = rank
+            odds.append(fitted.blend.trees.log_odds(there))
+        assert (np.diff(odds, axis=0) <= 1e-5).all()
 
 
 def test_presets_by_name():

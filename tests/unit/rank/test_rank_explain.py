@@ -78,7 +78,9 @@ def test_an_ensemble_explains_by_its_members(data: Any, combine: str) -> None:
     for feature, amount in why.pushes().items():
         assert amount == pytest.approx((first.get(feature, 0) + second.get(feature, 0)) / 2)
     text = shown(why)
-    assert "member 1 of 2" in text
+    assert "LinearTree, member 1 of 2: " in text
+    assert "Reranked, member 2 of 2: " in text
+    assert [member["witness"] for member in why.to_dict()["members"]] == ["LinearTree", "Reranked"]
     assert "ranker" in text
     assert len(why.to_dict()["members"]) == 2
     lost = [label for label in range(50) if not model.explain(X[[1]], label).reached]
