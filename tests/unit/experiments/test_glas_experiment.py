@@ -63,6 +63,8 @@ def test_every_factor_is_varied_alone() -> None:
 
 
 def test_regularisers_are_crossed_with_weights_and_starts() -> None:
+    wide = [glas.changed(run) for run in glas.plan("x", 0, False) if run["factor"] == glas_page.WIDE]
+    assert wide == [{"dim": 2 * xt.Glas.dim, "refit": True}]  # both at once: what held-out rows of yso-100k ask for
     crossed = [glas.changed(run) for run in glas.plan("x", 0, False) if run["factor"] == glas_page.CROSS]
     assert {(c["regularizer"], c["init"]) for c in crossed} == {
         (kind, start) for kind in (None, "glas", "spread-out") for start in ("centroids", "random")
