@@ -32,6 +32,7 @@ from .glas_parts.page import (
     STARTS,
     TREE_PRIORS,
     TREES,
+    WIDE,
     page,
 )
 from .glas_parts.structure import MOST_LABELS, asked, by_cosines, structure
@@ -93,6 +94,7 @@ def plan(data: str, seed: int, small: bool) -> list[Run]:
         {**common, "model": "glas", "factor": DROPOUT, "value": [0.2, how]} for how in ("none", "share", "length")
     ][: 1 if small else None]
     if not small:
+        runs.append({**common, "model": "glas", "factor": WIDE, "value": [1024, True]})
         runs += [{**common, "model": name, "factor": NGRAMS, "value": 2} for name in ("glas", TREES[0])]
     return runs + regularised
 
@@ -108,6 +110,8 @@ def changed(run: Run) -> dict[str, Any]:
         names = ("regularizer", "regularizer_weight", "init")
         how = {"dim": CROSS_DIM, "epochs": CROSS_EPOCHS, "hidden": CROSS_HIDDEN}
         return {**how, **dict(zip(names, value, strict=True))}
+    if factor == WIDE:
+        return dict(zip(("dim", "refit"), value, strict=True))
     if factor == DROPOUT:
         return dict(zip(("input_dropout", "dropout_scale"), value, strict=True))
     if factor == "regularizer" and value in MILD:

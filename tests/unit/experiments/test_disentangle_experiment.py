@@ -69,3 +69,5 @@ def test_gains_are_told_as_multiples_of_the_former_presets() -> None:
     page = costs.presets_table(rows, ["P@5"])
     assert "| x | preset | 30.75 | +0.75 [+0.00, +1.00] | 1.50 | 1.00× | 1.00× | 1.50× | 1.50× |" in page
     assert "| x | former preset | 30.50 | +0.50 [+0.00, +1.00] |  |" in page
+    # Of the lines, not of the rounded ratios above: 15 / 12.
+    assert "x: size 1.000, training 1.000, prediction, batch 1.250, prediction, single (median) 1.250." in page

@@ -52,7 +52,7 @@ def test_the_whole_of_it(folder: Path, tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_every_factor_is_varied_alone() -> None:
     runs = [run for run in glas.plan("x", 0, False) if run["model"] == "glas"]
-    varied = {run["factor"] for run in runs} - {None, glas_page.CROSS, glas.DROPOUT, glas.NGRAMS}
+    varied = {run["factor"] for run in runs} - {None, glas_page.CROSS, glas_page.WIDE, glas.DROPOUT, glas.NGRAMS}
     assert varied == set(glas.FACTORS)
     assert len({str(run) for run in runs}) == len(runs)
     for run in runs:
@@ -60,6 +60,8 @@ def test_every_factor_is_varied_alone() -> None:
             assert run["value"] != getattr(xt.Glas, run["factor"])
         if run["model"] == "glas":
             xt.Glas(**glas.changed(run))
+    wide = [glas.changed(run) for run in glas.plan("x", 0, False) if run["factor"] == glas_page.WIDE]
+    assert wide == [{"dim": 2 * xt.Glas.dim, "refit": True}]  # both at once: what held-out rows of yso-100k ask for
 
 
 def test_regularisers_are_crossed_with_weights_and_starts() -> None:

@@ -135,7 +135,19 @@ def presets_table(rows: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> 
         "P@5 as a multiple of its gain."
     )
     head = ("data", "model", *metrics, "gain in P@5", "of former", "size", *WHAT.values(), "places a label", "seeds")
-    return said + "\n\n" + table(head, lines)
+    return said + "\n\n" + table(head, lines) + _beside_former(groups)
+
+
+def _beside_former(groups: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]) -> str:
+    """Size and times of the preset against the former one: quotients of rounded ratios would be off by a percent."""
+    told = []
+    for (data, name), mine in groups.items():
+        if name == PRESET and (former := groups.get((data, FORMER))):
+            ratios = (
+                f"{what} {_mean(mine, key) / _mean(former, key):.3f}" for key, what in {"bytes": "size", **WHAT}.items()
+            )
+            told.append(f"{data}: {', '.join(ratios)}")
+    return "\n\nThe preset against the former one (of means over seeds): " + "; ".join(told) + "." if told else ""
 
 
 def costs_table(rows: Sequence[Mapping[str, Any]], variants: Sequence[str], copies: Sequence[int]) -> str:
