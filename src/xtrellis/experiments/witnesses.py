@@ -184,7 +184,7 @@ def page(rows: list[dict[str, Any]], figures: Figures) -> str:
         "Trees (`overlap`), the nearest training rows (`neighbors`), and the labels' names found in the text (`names`) "
         "and in its first words (`title`), each alone and blended by `Ensemble(combine='learned')`; test parts. "
         "Bag-of-words data has no texts, so no names. ECE: expected calibration error of the first ten answers; times "
-        "are processor seconds of one thread on a busy machine, training of a blend with that of all its members.\n"
+        "are processor seconds over all threads, training of a blend with that of all its members.\n"
     ]
     data_sets = list(dict.fromkeys(row["data"] for row in together))
     gains = []
