@@ -3,7 +3,6 @@
     python benchmarks/neighbors.py --data npm-deps                  # all training rows; queries are test rows
     python benchmarks/neighbors.py --data yso --rows 65000 130000 260000 520000
     python benchmarks/neighbors.py --data synthetic --rows 125000 250000 500000 1000000
-    python benchmarks/neighbors.py ... --folder DATA                # where the data sets lie
 
 Sizes take turns, the least of --repeat turns counts. Times are of the processor, over all threads: on a busy machine
 they say more than the clock's, though caches and cores are shared with others all the same. Beside them the same rows
@@ -16,7 +15,6 @@ import argparse
 import datetime
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,18 +22,18 @@ import scipy.sparse as sp
 from common import record
 
 import xtrellis as xt
+from xtrellis.data import shared
 
 QUERIES, SINGLES, BY_SCIPY = 1_000, 500, 50
 
 
-def rows_of(name: str, folder: Path | None) -> tuple[Any, Any, Any]:
+def rows_of(name: str) -> tuple[Any, Any, Any]:
     """Training rows, their labels, and queries."""
     if name == "synthetic":
         world = {"n_labels": 100_000, "n_features": 100_000, "seed": 0}
         train = xt.synthetic(n_rows=1_000_000, **world)
         return train.X, train.Y, xt.synthetic(n_rows=QUERIES, first_row=1_000_000, **world).X
-    at = (folder or Path()) / name
-    train, test = (xt.read(next(at.glob(f"{part}.jsonl*"))) for part in ("train", "test"))
+    train, test = shared(name), shared(name, "test")
     words = xt.Vectorizer().fit(train.texts)
     picked = np.random.default_rng(0).permutation(len(test.texts))[:QUERIES]
     return words.transform(train.texts), train.Y, words.transform([test.texts[i] for i in picked])
@@ -58,13 +56,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", default="npm-deps")
     parser.add_argument("--rows", type=int, nargs="+", help="training rows, drawn at random; all if not given")
-    parser.add_argument("--folder", type=Path)
     parser.add_argument("--repeat", type=int, default=5)
     args = parser.parse_args()
     run = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     sizes = "".join(f" {n}" for n in args.rows or [])
     command = f"python benchmarks/neighbors.py --data {args.data}" + (f" --rows{sizes}" if sizes else "")
-    X, Y, Q = rows_of(args.data, args.folder)
+    X, Y, Q = rows_of(args.data)
     X, Y, Q = (sp.csr_array(matrix) for matrix in (X, Y, Q))
     order = np.random.default_rng(1).permutation(X.shape[0])
     found: list[dict[str, Any]] = []
