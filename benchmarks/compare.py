@@ -23,6 +23,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -85,7 +86,9 @@ def prepare(name: str, folder: Path, n_synthetic: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def measure(engine: Engine, folder: Path, args: argparse.Namespace, seed: int) -> dict[str, Any]:
+def measure(
+    engine: Engine, folder: Path, args: argparse.Namespace, seed: int, more: Sequence[str] = ()
+) -> dict[str, Any]:
     """One turn: train in one process, predict in another; an engine that fails says so in `failed`."""
     model = folder / "model"
     shutil.rmtree(model, ignore_errors=True)
@@ -94,7 +97,7 @@ def measure(engine: Engine, folder: Path, args: argparse.Namespace, seed: int) -
     for phase in ("train", "predict"):
         command = [python, str(HERE / "engines" / engine.script), phase, str(folder), str(model)]
         command += ["--config", engine.config, "--threads", str(args.threads), "--rounds", str(args.rounds)]
-        command += ["--seed", str(seed)]
+        command += ["--seed", str(seed), *more]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=args.timeout, check=False)
         except subprocess.TimeoutExpired:
