@@ -13,7 +13,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 SELF   := $(PIP) install --no-build-isolation --config-settings=cmake.define.XTRELLIS_WERROR=ON
 NATIVE := $(shell find native -name '*.cpp' -o -name '*.hpp' -o -name '*.inc')
 
-.PHONY: demo demo-page test annif-env chromium core-only lint types asan arm attack docs build clean bench bench-quick bench-all bench-peers
+.PHONY: demo demo-page test annif-env chromium core-only lint types asan arm attack docs build clean bench bench-quick bench-growth bench-all bench-peers
 
 demo: $(VENV)/core
 	$(BIN)/xtrellis demo
@@ -104,9 +104,12 @@ $(CORE)/done: $(VENV)/core $(shell find src -name '*.py')
 	$(CORE)/bin/python -m pip --disable-pip-version-check -q install build/wheel/*.whl pytest
 	@touch $@
 
-# One commit against another: make bench-quick BEFORE=../a-clone-in-which-make-build-was-run
+# The working tree against any commit, in about five minutes: make bench-quick BEFORE=HEAD~1. The commit is built once, into
+# build/quick. TURNS=5 for less chance.
+BEFORE ?= HEAD
+TURNS ?= 3
 bench-quick: $(VENV)/bench
-	$(BIN)/python benchmarks/quick.py --before $(BEFORE)
+	$(BIN)/python benchmarks/quick.py --before $(BEFORE) --turns $(TURNS)
 
 build: $(VENV)/core
 
@@ -152,11 +155,16 @@ $(PEERS)/done:
 # Side by side with the peers, then the page that shows it.
 bench: $(VENV)/bench $(PEERS)/done
 	$(BIN)/python benchmarks/compare.py
-	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/report.py
+
+# How cost grows, beside PECOS and omikuji, then the page with its curves. MINUTES says when no further size is begun.
+MINUTES ?= 35
+bench-growth: $(VENV)/bench $(PEERS)/done
+	$(BIN)/python benchmarks/growth.py --minutes $(MINUTES)
 	$(BIN)/python benchmarks/report.py
 
 # Every measurement there is, the parts and a million labels included: hours. The data is what XTRELLIS_DATA names.
-bench-all: bench
+bench-all: bench bench-growth
 	$(BIN)/python benchmarks/parse.py
 	$(BIN)/python benchmarks/vectorize.py
 	$(BIN)/python benchmarks/metrics.py
@@ -165,6 +173,10 @@ bench-all: bench
 	$(BIN)/python benchmarks/storage.py
 	$(BIN)/python benchmarks/softmax.py
 	$(BIN)/python benchmarks/pecos_parity.py
+	$(BIN)/python benchmarks/texts.py
+	$(BIN)/python benchmarks/composites.py
+	$(BIN)/python benchmarks/roofline.py
+	$(BIN)/python benchmarks/counts.py
 	$(BIN)/python benchmarks/million.py
 	$(BIN)/python benchmarks/report.py
 

@@ -1,11 +1,11 @@
-"""How cost grows: ours beside PECOS and omikuji, against threads, rows, labels, features and non-zeros a row, in one run.
+"""How cost grows with threads, rows, labels, features and non-zeros a row: ours beside PECOS and omikuji, in one run.
 
     make bench-peers                                     once: the peers' environment, .venv-peers
     python benchmarks/growth.py [--turns 1] [--minutes 35] [--sweeps rows labels features nonzeros threads]
 
 Data is `xt.synthetic` (three labels a row, frequencies ∝ rank^-0.5, so that most labels have rows). From one middle
 size each sweep changes one number alone over two decades. Of every size all engines take their turn one after another,
-each phase in a process of its own: what else the machine does hits them alike. Sizes come from the outside in, so that a
+each phase in a process of its own: what else the machine does hits them alike. Sizes come from the outside in: a
 run that `--minutes` ends still spans the decades. Kept are the least of the turns: processor and clock seconds of
 training, the same a row of a batch, microseconds of a single query by the clock (the least of each row, then the
 median), memory that training added at most. One thread, but for the sweep of threads. Results go to

@@ -2,7 +2,7 @@
 
     python benchmarks/report.py [--to docs]
 
-Of each data set and of the scaling curve the newest run counts: what stands in one table was measured in one run.
+Of each data set and of the growth curves the newest run counts: what stands in one table was measured in one run.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ import argparse
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from growth_report import growth_section
 from kernels_report import kernels_section
 from serve_report import serving_section
+from targets_report import PRECISION, comparable, rough, targets_section
 from texts_report import texts_section
 from witnesses_report import witnesses_section
 
@@ -36,31 +38,6 @@ PAIRS = [  # ours and the peer with the same kind of tree
 ]  # fmt: skip
 
 
-class Target(NamedTuple):
-    """`field` of `peer` must be at least `factor` times ours."""
-
-    what: str
-    ours: str
-    peer: str
-    field: str
-    factor: float
-
-
-TARGETS = [
-    Target("training ≥ 4× faster than PECOS", "xtrellis xr-linear", "pecos", "train_seconds", 4),
-    Target("training ≥ 3× faster than omikuji", "xtrellis parabel", "omikuji", "train_seconds", 3),
-    Target("batch prediction ≥ 4× faster than PECOS", "xtrellis xr-linear", "pecos", "batch_ms", 4),
-    Target("single query ≥ 8× faster than PECOS (p50)", "xtrellis xr-linear", "pecos", "p50_us", 8),
-    Target("single query ≥ 5× faster than omikuji (p50)", "xtrellis parabel", "omikuji", "p50_us", 5),
-    Target("on disk ≤ ½ of PECOS", "xtrellis xr-linear", "pecos", "model_bytes", 2),
-    Target("loading ≥ 20× faster than PECOS", "xtrellis xr-linear", "pecos", "load_ms", 20),
-    Target("peak training memory ≤ PECOS", "xtrellis xr-linear", "pecos", "peak_mb", 1),
-]
-PRECISION_SLACK, TAIL = 0.1, 3.0
-PRECISION, TIMES = ("P@1", "P@3", "P@5"), ("train_seconds", "load_ms", "batch_ms", "p50_us", "p99_us")
-MIN_TURNS = 3
-
-
 def lines(name: str) -> list[Line]:
     path = HERE / "results" / f"{name}.jsonl"
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
@@ -78,12 +55,6 @@ def newest_runs(found: list[Line]) -> dict[str, dict[str, Line]]:
     return dict(
         sorted(best.items(), key=lambda item: min(line["labels_a_row"] for line in item[1].values()), reverse=True)
     )
-
-
-def comparable(engines: dict[str, Line], ours: str, peer: str) -> bool:
-    """Both measured, and in one run: a ratio of two runs says nothing."""
-    pair = [engines.get(name) for name in (ours, peer)]
-    return all(line and "failed" not in line for line in pair) and len({line["run"] for line in pair if line}) == 1
 
 
 def table(head: list[str], rows: list[list[str]]) -> Iterator[str]:
@@ -132,76 +103,25 @@ def data_section(data: str, engines: dict[str, Line]) -> Iterator[str]:
         yield from table(["", *RATIOS.values()], rows)
 
 
-def rough(engines: dict[str, Line]) -> str | None:
-    """Why the times of a run prove nothing, if so: a busy machine slows one engine's turn and not the next one's."""
-    newest = max(line["run"] for line in engines.values())
-    measured = [line for line in engines.values() if "failed" not in line and line["run"] == newest]
-    if any("busy" not in line for line in measured):
-        return "how busy the machine was has not been recorded"
-    busy = max((line["busy"] for line in measured), default=0)
-    if busy > max(line["threads"] for line in engines.values()) + 1:
-        return f"other programs were running (load average {busy:.1f})"
-    turns = min((line["repeats"] for line in measured), default=0)
-    return f"fewer than {MIN_TURNS} turns" if turns < MIN_TURNS else None
-
-
-def targets_section(best: dict[str, dict[str, Line]]) -> Iterator[str]:
-    names = list(best)
-    rows = []
-
-    def cell(data: str, field: str, text: str, met: bool) -> str:
-        turns = min(line.get("repeats", MIN_TURNS) for line in best[data].values())
-        # Sizes and memory hardly change; times need a quiet machine, precision needs several seeds.
-        unsure = rough(best[data]) if field in TIMES else field in PRECISION and turns < MIN_TURNS
-        return f"{text} ?" if unsure else f"{text} {'✓' if met else '✗'}"
-
-    for target in TARGETS:
-        cells = []
-        for data in names:
-            if not comparable(best[data], target.ours, target.peer):
-                cells.append("–")
-                continue
-            ours, peer = best[data][target.ours], best[data][target.peer]
-            times = peer[target.field] / ours[target.field]
-            cells.append(cell(data, target.field, f"{times:.1f}×", times >= target.factor))
-        rows.append([target.what, *cells])
-    tail = []
-    for data in names:
-        ours = best[data].get("xtrellis xr-linear")
-        times = ours["p99_us"] / ours["p50_us"] if ours and "failed" not in ours else None
-        tail.append("–" if times is None else cell(data, "p99_us", f"{times:.1f}×", times <= TAIL))
-    rows.append(["single query p99 ≤ 3× p50 (xr-linear)", *tail])
-    for mine, peer in PAIRS[:3]:
-        for metric in PRECISION:
-            cells = []
-            for data in names:
-                if not comparable(best[data], mine, peer):
-                    cells.append("–")
-                    continue
-                gap = best[data][mine][metric] - best[data][peer][metric]
-                cells.append(cell(data, metric, f"{gap:+.2f}", gap >= -PRECISION_SLACK))
-            rows.append([f"{metric} of {mine.split()[1]} against {peer} ≥ −{PRECISION_SLACK}", *cells])
-    yield from table(["target", *names], rows)
-    yield "✓ met, ✗ missed, ? measured under conditions that decide nothing (see the table of the data set)."
-    yield ""
-
-
-def storage_section(best: dict[str, dict[str, Line]]) -> Iterator[str]:
-    newest = {(line["data"], line["storage"]): line for line in lines("storage")}
+def storage_section() -> Iterator[str]:
+    newest = {(line["data"], line["storage"]): line for line in lines("storage") if "pecos_bytes" in line}
     if not newest:
         return
     yield "## Weights in fewer bits"
     yield ""
-    yield "One xr-linear model a data set, kept in three ways (`model.stored_as`); its size beside that of PECOS's."
+    yield (
+        "One xr-linear model a data set, kept in three ways (`model.stored_as`); its size beside that of the model "
+        "that PECOS trains on the same matrices in the same run."
+    )
     yield ""
     rows = []
     for (data, storage), line in newest.items():
-        exact, pecos = newest[data, "float32"], best.get(data, {}).get("pecos", {})
-        size = f"{line['model_bytes'] / pecos['model_bytes']:.2f}" if "model_bytes" in pecos else "–"
+        exact = newest[data, "float32"]
+        size = f"{line['model_bytes'] / line['pecos_bytes']:.3f}"
         change = " / ".join(f"{line[metric] - exact[metric]:+.2f}" for metric in PRECISION)
         scores = " / ".join(f"{line[metric]:.2f}" for metric in PRECISION)
-        rows.append([data, storage, f"{line['model_bytes'] / 1e6:.1f}", size, scores, change])
-    yield from table(["data", "weights", "on disk MB", "of PECOS's", "P@1 / P@3 / P@5", "change"], rows)
+        rows.append([data, storage, f"{line['model_bytes'] / 1e6:.1f}", size, scores, change, line["commit"]])
+    yield from table(["data", "weights", "on disk MB", "of PECOS's", "P@1 / P@3 / P@5", "change", "commit"], rows)
     yield "    python benchmarks/storage.py"
     yield ""
 
@@ -311,74 +231,18 @@ def parity_section() -> Iterator[str]:
     yield ""
 
 
-def scaling_section(to: Path) -> Iterator[str]:
-    found = lines("scaling")
-    if not found:
-        return
-    newest = max(line["run"] for line in found)
-    sizes = sorted((line for line in found if line["run"] == newest), key=lambda line: line["labels"])
-    draw(sizes, to / "img")
-    yield "## Prediction time against the number of labels"
-    yield ""
-    yield "![prediction time against the number of labels](img/scaling.svg)"
-    yield ""
-    yield (
-        "Synthetic data (`xt.synthetic`), preset xr-linear, beam 10, 10 labels a row; "
-        f"commit {sizes[0]['commit']}, {newest[:10]}."
-    )
-    yield ""
-    rows = [
-        [f"{s['labels']:,}", f"{s['rows']:,}", str(s["depth"]), f"{s['train_seconds']:,.1f}", f"{s['batch_ms']:.4f}",
-         f"{s['p50_us']:.1f}", f"{s['p99_us']:.1f}", f"{s['precision_at_1']:.1f}"]
-        for s in sizes
-    ]  # fmt: skip
-    head = ["labels", "training rows", "depth", "train s", "batch ms/row", "single p50 µs", "p99 µs", "P@1"]
-    yield from table(head, rows)
-    yield f"    {sizes[0]['command']}"
-    yield ""
-
-
-def draw(sizes: list[Line], folder: Path) -> None:
-    try:
-        import matplotlib
-    except ImportError:
-        raise SystemExit("the plot needs matplotlib: pip install 'xtrellis[bench]'") from None
-    matplotlib.use("agg")
-    matplotlib.rcParams["svg.hashsalt"] = "xtrellis"  # the same numbers give the same file
-    import matplotlib.pyplot as plt
-
-    labels = [s["labels"] for s in sizes]
-    figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
-    for axis, field, scale, title in (
-        (axes[0], "batch_ms", 1e3, "batch, µs a row (2 threads)"),
-        (axes[1], "p50_us", 1, "single query, µs (p50, p99)"),
-    ):  # fmt: skip
-        axis.plot(labels, [s[field] * scale for s in sizes], "o-", color="#1b6ca8")
-        if field == "p50_us":
-            axis.plot(labels, [s["p99_us"] for s in sizes], "o--", color="#1b6ca8", alpha=0.5)
-        axis.set_xscale("log")
-        axis.set_ylim(bottom=0)
-        axis.set_xlabel("labels")
-        axis.set_title(title, fontsize=10)
-        axis.grid(alpha=0.3)
-        axis.spines[["top", "right"]].set_visible(False)
-    folder.mkdir(parents=True, exist_ok=True)
-    figure.savefig(folder / "scaling.svg", metadata={"Date": None})
-    figure.savefig(folder / "scaling.png", dpi=150, metadata={"Software": None})
-
-
 def million_section() -> Iterator[str]:
     found = lines("million")
     if not found:
         return
-    line = max(found, key=lambda m: (m["labels"], m["date"]))
+    line = max(found, key=lambda m: (m["labels"], m["rows"], m["date"]))
     limits = line["limits"]
     yield f"## {line['labels']:,} labels"
     yield ""
     yield (
         f"{line['rows']:,} synthetic rows, {line['threads']} threads, weights below 0.1 dropped: trained in "
-        f"{line['train_seconds'] / 60:.1f} minutes (limit {limits['minutes']:.0f}) with at most "
-        f"{line['peak_gb']:.1f} GB (limit {limits['gb']:.0f}; {line['data_gb']:.1f} GB of it before training). "
+        f"{line['train_seconds']:.1f} s (limit {limits['minutes']:.0f} minutes) with at most "
+        f"{line['peak_gb']:.2f} GB (limit {limits['gb']:.0f}; {line['data_gb']:.2f} GB of it before training). "
         f"{line['model_gb']:.2f} GB on disk, {line['batch_ms']:.3f} ms a row in a batch, "
         f"P@1/3/5 {line['P@1']:.1f}/{line['P@3']:.1f}/{line['P@5']:.1f}. {line['tree']}; commit {line['commit']}."
     )
@@ -400,8 +264,9 @@ def page(to: Path) -> Iterator[str]:
             "once), with the same number of threads, taking turns. Training is timed from matrices in memory to a "
             "model in memory (label features, clustering, weights). Prediction keeps 10 nodes per level and names 10 "
             "labels a row, through the engine's Python interface. PECOS is loaded predict-only with `HASH_CHUNKED` "
-            "weights. omikuji has its weights densified and takes rows one by one, as lists of pairs made beforehand; "
-            "for batches the better of a plain loop and of threads counts, and reading its text file is not counted "
+            "weights. omikuji has its weights densified; its Python interface takes one row at a time, as a list of "
+            "pairs made beforehand, so that its batch is a call for every row: the better of a plain loop and of "
+            "threads counts, and reading its text file is not counted "
             "as training. napkinXC searches exactly, as it does by default. Load times are from files already in the "
             "disk cache. Every turn has another seed; times and sizes are the least of all turns, precision is their "
             "median."
@@ -418,20 +283,20 @@ def page(to: Path) -> Iterator[str]:
         yield ""
         yield "## What was aimed for"
         yield ""
-        yield from targets_section(best)
+        yield from targets_section(best, PAIRS, lines, table)
         yield "## Side by side"
         yield ""
         for data, engines in best.items():
             yield from data_section(data, engines)
-    yield from kernels_section(lines("roofline"), lines("tried"), table)
-    yield from storage_section(best)
+    yield from kernels_section(lines("roofline"), lines("counts"), lines("tried"), table)
+    yield from storage_section()
     yield from softmax_section()
     yield from neighbors_section()
     yield from witnesses_section()
     yield from texts_section(lines("texts"), table)
     yield from serving_section()
     yield from composites_section()
-    yield from scaling_section(to)
+    yield from growth_section(lines("growth"), to, table)
     yield from million_section()
     yield from parity_section()
 

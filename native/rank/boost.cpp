@@ -31,7 +31,8 @@ XTRELLIS_CLONES void add_any(const SymmetricTrees& trees, const float* block, do
 
 }  // namespace
 
-void add_trees(const SymmetricTrees& trees, const float* block, double* total, InstructionSet instructions) {
+void add_trees(const SymmetricTrees& trees, const float* block, double* total,
+               [[maybe_unused]] InstructionSet instructions) {  // elsewhere there is one way
 #if defined(__x86_64__)
     if (runnable(instructions) == InstructionSet::avx512 && trees.depth <= avx512::deepest)
         return avx512::add_trees(trees, block, total);
