@@ -24,6 +24,7 @@ SHORTEST_PART = 3  # characters of a part of a compound
 SHORTEST_COMPOUND = 7
 
 _BRACKETS = re.compile(r"(.*\S)\s*[(\[]([^()\[\]]*)[)\]]\s*", re.DOTALL)
+_SIGNS = re.compile(r"[:/(\[]")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _PIECES = re.compile(r"[^\W\d_]+|\d+")
 
@@ -58,15 +59,16 @@ def forms_of(parts: Sequence[tuple[str, str]], reader: WordReader, known: Mappin
 def split(names: Sequence[str]) -> list[tuple[str, str]]:
     """Main part and qualifier of each name, which depend on what others begin with."""
     names = _without_codes(names)
-    heads = Counter(head for name in names for head in _heads(name))
-    return [_main(name, heads) for name in names]
+    signed = [name for name in names if _SIGNS.search(name)]  # most names are what they are
+    heads = Counter(head for name in signed for head in _heads(name))
+    return [_main(name, heads) if _SIGNS.search(name) else (name, "") for name in names]
 
 
 def _without_codes(names: Sequence[str]) -> Sequence[str]:
     """Names without the codes in front of them, if nearly all have such: one word with a digit, of no other name."""
     enough = max(2, CODES * len(names))
     apart = [name.split(None, 1) for name in names]
-    if sum(len(words) == 2 for words in apart) < enough:
+    if sum(len(words) == 2 and not words[0].isalpha() for words in apart) < enough:
         return names
     firsts = Counter(words[0] for words in apart if len(words) == 2)
     coded = [len(w) == 2 and firsts[w[0]] == 1 and any(map(str.isdigit, w[0])) for w in apart]
@@ -78,8 +80,6 @@ def _without_codes(names: Sequence[str]) -> Sequence[str]:
 def _heads(name: str) -> Iterator[str]:
     """What a name begins with up to a colon or slash, if it looks like a path or a key."""
     for sign in ":/":
-        if sign not in name:
-            continue
         head, found, rest = name.partition(sign)
         if found and head and rest and not rest[0].isspace() and not head[-1].isspace() and " " not in head:
             yield head + sign
@@ -92,7 +92,7 @@ def _main(name: str, heads: Mapping[str, int]) -> tuple[str, str]:
             cut = name.find(":") if head[-1] == ":" else name.rstrip("/").rfind("/")
             name, qualifier = name[cut + 1 :], name[:cut]
             break
-    brackets = _BRACKETS.fullmatch(name) if "(" in name or "[" in name else None
+    brackets = _BRACKETS.fullmatch(name)
     if brackets:
         name, qualifier = brackets[1], f"{qualifier} {brackets[2]}"
     return name, qualifier
