@@ -10,13 +10,13 @@ import numpy as np
 
 from .._native import names as native
 from .._native import text as text_native  # noqa: F401 - the kernel's settings are defined there
-from ..arrays import Array, Int64, StringTable
+from ..arrays import Array, Int32, Int64, StringTable
 from ..core import StoreError
+from .gathered import Gathered
 from .parse import Form
 
 MOST_POSTS = 1024  # forms that one word leads to
 MOST_LABELS = 256  # that one form leads to
-LEAST_WEIGHT = 0.05  # of a word that every text has
 
 # Name, dtype, and how long: of words, forms, or any.
 _ARRAYS = {
@@ -33,10 +33,11 @@ class NameIndex:
 
     def __init__(
         self, words: StringTable, names: StringTable, arrays: Mapping[str, Array], *, n_labels: int, partial: float,
-        likeness: float,
+        likeness: float, name_labels: Int32 | None = None,
     ) -> None:  # fmt: skip
         self.words, self.names, self.arrays, self.n_labels = words, names, dict(arrays), n_labels
         self.partial, self.likeness = partial, likeness
+        self.name_labels: Int32 = np.arange(len(names), dtype=np.int32) if name_labels is None else name_labels
 
     @cached_property
     def native(self) -> native.Index:
@@ -53,51 +54,60 @@ class NameIndex:
         )  # fmt: skip
 
     @classmethod
+    def of(
+        cls, forms: Gathered, names: StringTable, labels: Int32, *, label_rows: Int64, partial: float, likeness: float
+    ) -> NameIndex:
+        """Of the forms of names; `labels` is that of each name, `label_rows` how many rows each label has.
+
+        Whatever order forms come in, the same arrays are made of them.
+        """
+        forms = forms.in_order()
+        table = forms.words
+        slots = native.word_table(table.text, table.offsets)
+        near = native.near(table.text, table.offsets, slots, likeness)
+        label_offsets, label_ids = _most_frequent(forms.label_offsets, forms.labels, label_rows)
+        arrays = {
+            "words.table": slots,
+            "weights": forms.weights,
+            "near.offsets": near[0],
+            "near.words": near[1],
+            "near.likeness": near[2],
+            "forms.offsets": forms.offsets,
+            "forms.words": forms.flat,
+            "forms.main": forms.main,
+            "forms.ambiguity": forms.ambiguity(),
+            "forms.name": forms.names,
+            "forms.label_offsets": label_offsets,
+            "forms.labels": label_ids,
+            **_posts(forms.offsets, forms.flat, forms.main, forms.weights, len(table), partial),
+        }
+        return cls(
+            table, names, arrays, n_labels=len(label_rows), partial=partial, likeness=likeness, name_labels=labels
+        )
+
+    @classmethod
     def build(
         cls, names: Sequence[str], labels: Sequence[int], forms: Sequence[Sequence[Form]], *, known: Mapping[str, int],
         n_texts: int, label_rows: Int64, partial: float, likeness: float,
     ) -> NameIndex:  # fmt: skip
         """Of names, the label of each, and the forms of each."""
-        found: dict[Form, dict[int, None]] = {}  # form -> its labels
-        named: dict[Form, int] = {}
-        sharing: dict[tuple[str, ...], set[int]] = {}
-        for i, (label, made) in enumerate(zip(labels, forms, strict=True)):
-            for form in made:
-                found.setdefault(form, {})[label] = None
-                named.setdefault(form, i)
-                sharing.setdefault(form.main, set()).add(label)
-        words = sorted({word for form in found for part in form for word in part}, key=str.encode)
-        number = {word: i for i, word in enumerate(words)}
-        # Forms that a word leads to lie side by side in memory.
-        ordered = sorted(found, key=lambda form: number[min(form.main, key=lambda word: known.get(word, 0))])
-        found = {form: found[form] for form in ordered}
-        table = StringTable.of(words)
-        slots = native.word_table(table.text, table.offsets)
-        counts = np.fromiter((known.get(word, 0) for word in words), np.float64, len(words))
-        weights = np.maximum(np.log((1.0 + n_texts) / (1.0 + counts)), LEAST_WEIGHT).astype(np.float32)
-        near = native.near(table.text, table.offsets, slots, likeness)
-        rows = [[number[word] for part in form for word in part] for form in found]
-        main = np.fromiter((len(form.main) for form in found), np.int32, len(found))
-        offsets, flat = _joined(rows)
-        frequent = [_most_frequent(list(of), label_rows) for of in found.values()]
-        label_offsets, label_ids = _joined(frequent)
-        posts = _posts(offsets, flat, main, weights, len(words), partial)
-        arrays = {
-            "words.table": slots,
-            "weights": weights,
-            "near.offsets": near[0],
-            "near.words": near[1],
-            "near.likeness": near[2],
-            "forms.offsets": offsets,
-            "forms.words": flat,
-            "forms.main": main,
-            "forms.ambiguity": np.log([float(len(sharing[form.main])) for form in found]).astype(np.float32),
-            "forms.name": np.fromiter((named[form] for form in found), np.int32, len(found)),
-            "forms.label_offsets": label_offsets,
-            "forms.labels": label_ids,
-            **posts,
-        }
-        return cls(table, StringTable.of(names), arrays, n_labels=len(label_rows), partial=partial, likeness=likeness)
+        found = Gathered.of(labels, forms, known=known, n_texts=n_texts)
+        return cls.of(
+            found, StringTable.of(names), np.asarray(labels, np.int32), label_rows=label_rows, partial=partial,
+            likeness=likeness,
+        )  # fmt: skip
+
+    @property
+    def gathered(self) -> Gathered | None:
+        """The forms that it is made of; None if it does not hold all labels of each."""
+        a = self.arrays
+        lengths = np.diff(a["forms.label_offsets"])
+        if ((lengths >= MOST_LABELS) | (lengths < 1)).any():
+            return None
+        return Gathered(
+            self.words, a["weights"], a["forms.offsets"], a["forms.words"], a["forms.main"],
+            a["forms.label_offsets"], a["forms.labels"], a["forms.name"],
+        )  # fmt: skip
 
     @property
     def n_forms(self) -> int:
@@ -116,7 +126,9 @@ class NameIndex:
 
     def to_arrays(self) -> dict[str, Array]:
         """For the store."""
-        return {**self.words.to_arrays("words"), **self.names.to_arrays("names"), **self.arrays}
+        own = np.array_equal(self.name_labels, np.arange(len(self.names)))  # as many names as labels, in their order
+        of_names = {} if own else {"names.labels": self.name_labels}
+        return {**self.words.to_arrays("words"), **self.names.to_arrays("names"), **of_names, **self.arrays}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any], *, n_labels: int, partial: float, likeness: float) -> NameIndex:
@@ -155,19 +167,27 @@ class NameIndex:
         size, (used, largest) = len(taken["words.table"]), native.table_extent(taken["words.table"])
         if size < 1 or size & (size - 1) or used >= size or largest >= n_words:
             raise StoreError("words.table must have a power of two of slots, one of them empty, and point at words")
-        return cls(words, names, taken, n_labels=n_labels, partial=partial, likeness=likeness)
+        of_names = None
+        if "names.labels" in arrays:
+            of_names = _take(arrays, "names.labels", np.int32)
+            _check_ids("names.labels", of_names, n_labels)
+            if len(of_names) != len(names) or (np.diff(of_names) < 0).any():
+                raise StoreError(f"names.labels must have {len(names)} entries that rise")
+        return cls(
+            words, names, taken, n_labels=n_labels, partial=partial, likeness=likeness, name_labels=of_names
+        )
 
 
-def _joined(rows: Sequence[Sequence[int]]) -> tuple[Int64, Any]:
-    offsets = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)), out=offsets[1:])
-    return offsets, np.fromiter((i for row in rows for i in row), np.int32, int(offsets[-1]))
-
-
-def _most_frequent(labels: list[int], rows: Int64) -> list[int]:
-    if len(labels) > MOST_LABELS:
-        labels = sorted(labels, key=lambda label: (-int(rows[label]), label))[:MOST_LABELS]
-    return sorted(labels)
+def _most_frequent(offsets: Int64, labels: Int32, rows: Int64) -> tuple[Int64, Int32]:
+    """Of the labels of each form the most frequent ones, where there are too many."""
+    lengths = np.diff(offsets)
+    if lengths.max(initial=0) <= MOST_LABELS:
+        return offsets, labels
+    form = np.repeat(np.arange(len(lengths)), lengths)
+    order = np.lexsort((labels, -rows[labels], form))
+    order = order[np.arange(len(order)) - offsets[form] < MOST_LABELS]
+    kept = np.sort(order)  # labels rise within a form, as they did
+    return np.concatenate([[0], np.cumsum(np.minimum(lengths, MOST_LABELS))]), labels[kept]
 
 
 def _posts(offsets: Int64, flat: Any, main: Any, weights: Any, n_words: int, partial: float) -> dict[str, Array]:

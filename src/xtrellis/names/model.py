@@ -71,6 +71,7 @@ class NameMatcher(Model):
     _index: NameIndex | None = None
     _scorer: NameScorer | None = None
     _counted: int = 0  # rows that words were counted in, the first ones, if it has learned on since
+    _made_from: tuple[int, int] | None = None  # so many rows of so many characters are what names are known by
     _words: tuple[tuple[int, int], Counter[str]] | None = None  # of the last update: the next one needs them too
     _names: Sequence[Sequence[str]] | None = None  # given to `fit`, while it runs
     _reads: tuple[object, WordReader] | None = None
@@ -178,6 +179,7 @@ class NameMatcher(Model):
             progress.note("no label name has a word with a letter: a NameMatcher finds none of them in texts")
         scorer = train_scorer(index, reader, texts, Y, seed=self.seed, threads=self.threads)
         self._index, self._scorer, self._counted, self._words = index, scorer, 0, None
+        self._made_from = data.n_rows, sum(map(len, data.texts))
 
     def _estimate(self, data: TrainingData) -> Estimate:
         """Some hundred bytes a name; the sample that curves are learned from is the most that training takes."""
@@ -198,16 +200,23 @@ class NameMatcher(Model):
             raise InputError("this NameMatcher knows several names a label and cannot learn on: train it again")
         names = [(name,) for name in known_names] if data.known is None else _all_names(data.known)
         counted = self._counted or data.n_rows - len(fresh)
-        reader, first = self._reader(), self._read(texts[:counted])
-        known = counted, sum(map(len, first))  # the rows are the same, unless some were forgotten
-        words = self._words
-        if words is None or words[0] != known:
-            words = known, count_words(reader, first, self.threads)
-        how = HowFound(reader, float(self.partial), _least(self.likeness), first, words[1], self.threads)
-        index, scorer = learned_on(self.scorer, names, replace(data, texts=self._read(texts)), fresh, again, how)
+        first = texts[:counted]
+        made_from = counted, sum(map(len, first))  # the rows are the same, unless some were forgotten
+        kept = self._words if self._words is not None and self._words[0] == made_from else None
+
+        def words() -> Counter[str]:
+            nonlocal kept
+            if kept is None:
+                kept = made_from, count_words(self._reader(), self._read(first), self.threads)
+            return kept[1]
+
+        how = HowFound(self._reader(), float(self.partial), _least(self.likeness), counted, words, self.threads)
+        before = self.index if self._made_from == made_from else None
+        index, scorer = learned_on(self.scorer, before, names, data, fresh, again, how, self._read)
         other = self.clone().set_params(threads=self.threads)
         vars(other).update(
-            _index=index, _scorer=scorer, _counted=counted, _words=words, _trained_with=self._trained_with
+            _index=index, _scorer=scorer, _counted=counted, _words=kept, _made_from=made_from,
+            _trained_with=self._trained_with,
         )
         return other
 
@@ -315,7 +324,9 @@ class NameMatcher(Model):
 
     def _to_state(self) -> State:
         arrays = {**self.index.to_arrays(), **self.scorer.to_arrays()}
-        counted = {"counted": self._counted} if self._counted else {}
+        counted: dict[str, Any] = {"counted": self._counted} if self._counted else {}
+        if self._made_from is not None:
+            counted["made_from"] = list(self._made_from)
         return State(meta={"n_labels": self.n_labels, **counted}, arrays=arrays)
 
     @classmethod
@@ -328,6 +339,11 @@ class NameMatcher(Model):
         if isinstance(counted, bool) or not isinstance(counted, int) or not 0 <= counted < 2**31:
             raise StoreError(f"counted must be a number of rows; got {counted!r:.40}")
         out._counted = counted
+        made_from = state.meta.get("made_from")
+        if made_from is not None:
+            if not isinstance(made_from, list) or [type(n) for n in made_from] != [int, int] or min(made_from) < 0:
+                raise StoreError(f"made_from must be two numbers, rows and characters; got {made_from!r:.40}")
+            out._made_from = made_from[0], made_from[1]
         out._index = NameIndex.from_arrays(
             state.arrays, n_labels=n_labels, partial=float(out.partial), likeness=_least(out.likeness)
         )

@@ -24,6 +24,7 @@ SHORTEST_PART = 3  # characters of a part of a compound
 SHORTEST_COMPOUND = 7
 
 _BRACKETS = re.compile(r"(.*\S)\s*[(\[]([^()\[\]]*)[)\]]\s*", re.DOTALL)
+_SIGNS = re.compile(r"[:/(\[]")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _PIECES = re.compile(r"[^\W\d_]+|\d+")
 
@@ -39,7 +40,11 @@ class Form(NamedTuple):
 
 def parse(names: Sequence[str], reader: WordReader, known: Mapping[str, int]) -> list[list[Form]]:
     """The forms of every name; `known` are the words of the training texts and in how many of them they are."""
-    parts = _split(names)
+    return forms_of(split(names), reader, known)
+
+
+def forms_of(parts: Sequence[tuple[str, str]], reader: WordReader, known: Mapping[str, int]) -> list[list[Form]]:
+    """The forms of names that are split."""
     mains, qualifiers = _words([p[0] for p in parts], reader), _words([p[1] for p in parts], reader)
     apart = _camel(parts, reader, known)
     out = []
@@ -51,21 +56,25 @@ def parse(names: Sequence[str], reader: WordReader, known: Mapping[str, int]) ->
     return out
 
 
-def _split(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Main part and qualifier of each name."""
+def split(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Main part and qualifier of each name, which depend on what others begin with."""
     names = _without_codes(names)
-    heads = Counter(head for name in names for head in _heads(name))
-    return [_main(name, heads) for name in names]
+    signed = [name for name in names if _SIGNS.search(name)]  # most names are what they are
+    heads = Counter(head for name in signed for head in _heads(name))
+    return [_main(name, heads) if _SIGNS.search(name) else (name, "") for name in names]
 
 
 def _without_codes(names: Sequence[str]) -> Sequence[str]:
     """Names without the codes in front of them, if nearly all have such: one word with a digit, of no other name."""
-    split = [name.split(None, 1) for name in names]
-    firsts = Counter(words[0] for words in split if len(words) == 2)
-    coded = [len(w) == 2 and firsts[w[0]] == 1 and any(map(str.isdigit, w[0])) for w in split]
-    if sum(coded) < max(2, CODES * len(names)):
+    enough = max(2, CODES * len(names))
+    apart = [name.split(None, 1) for name in names]
+    if sum(len(words) == 2 and not words[0].isalpha() for words in apart) < enough:
         return names
-    return [words[1] if code else name for name, words, code in zip(names, split, coded, strict=True)]
+    firsts = Counter(words[0] for words in apart if len(words) == 2)
+    coded = [len(w) == 2 and firsts[w[0]] == 1 and any(map(str.isdigit, w[0])) for w in apart]
+    if sum(coded) < enough:
+        return names
+    return [words[1] if code else name for name, words, code in zip(names, apart, coded, strict=True)]
 
 
 def _heads(name: str) -> Iterator[str]:

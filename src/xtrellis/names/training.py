@@ -67,10 +67,10 @@ def count_words(reader: WordReader, texts: Sequence[str], threads: int | None) -
 
 def build_index(
     names: Sequence[Sequence[str]], reader: WordReader, texts: Sequence[str], label_rows: Int64, *, partial: float,
-    likeness: float, threads: int | None, known: Counter[str] | None = None,
+    likeness: float, threads: int | None,
 ) -> NameIndex:  # fmt: skip
-    """Of the names of each label; `known` says in how many of the texts words are, if that was counted before."""
-    known = count_words(reader, texts, threads) if known is None else known
+    """Of the names of each label."""
+    known = count_words(reader, texts, threads)
     flat = [name for of_label in names for name in of_label]
     labels = [label for label, of_label in enumerate(names) for _ in of_label]
     return NameIndex.build(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,6 +24,10 @@ from ..options import (
     Read,
     Threads,
 )
+
+if TYPE_CHECKING:
+    from ...data import Dataset
+    from ...tagger import Tagger
 
 
 def update(
@@ -52,6 +56,12 @@ def update(
             "names are known; before DATA. `xtrellis vocabulary diff MODEL NEW` says what will happen.",
         ),
     ] = None,
+    unknown: Annotated[
+        Path | None,
+        typer.Option(
+            "--unknown", metavar="FILE", help="List labels of DATA that the model's vocabulary lacks (.tsv)."
+        ),
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from where a stopped update was.")] = False,
     threads: Threads = None,
     format: Format = None,
@@ -68,6 +78,7 @@ def update(
     from ...store import journal_lock
     from ...vocabulary import Vocabulary
     from ..files import Source, check_target, folder_size, load_tagger
+    from ..vocabulary.words import check_list
     from .checkpoints import Checkpoints
 
     started = time.monotonic()
@@ -76,6 +87,10 @@ def update(
     if not data and forget is None and not refresh and vocabulary is None:
         raise ParameterError("there is nothing to do: give DATA, --vocabulary NEW, --forget ROWS or --refresh")
     check_target(to)
+    if unknown is not None:
+        if not data:
+            raise ParameterError("--unknown lists labels of DATA, which is not given")
+        check_list(unknown)
     rows = None if forget is None else _numbers(forget)
     source = Source(format, read, threads, delimiter=delimiter, encoding=encoding, skip_bad_rows=skip_bad_rows)
     in_place = to.exists() and model.exists() and to.resolve() == model.resolve()
@@ -92,6 +107,8 @@ def update(
         if data:
             dataset = source.read_all(data, "train")
             say(show.dataset(source.name(data, "train"), dataset))
+            if unknown is not None:
+                _list_unknown(tagger, dataset, unknown)
             say(f"at most what a training takes; {tagger.estimate_update(dataset)}")
             tagger.update(dataset, checkpoint=checkpoints.open("update-checkpoint", say))
         if refresh:
@@ -114,6 +131,12 @@ def update(
     if tagger.life.rows is not None:
         show.result(f"{str(tagger.drift())[:1].upper()}{str(tagger.drift())[1:]}.")
     show.result(f"Saved {to} ({show.size(n_bytes)}), version {tagger.version}, after {show.seconds(taken)}.")
+
+
+def _list_unknown(tagger: Tagger, dataset: Dataset, to: Path) -> None:
+    if tagger.vocabulary is None:
+        raise ParameterError("--unknown goes with a vocabulary, which this model does not have")
+    tagger.resolved(dataset).write_unknown(to)
 
 
 def _told(entry: dict[str, object]) -> str:

@@ -23,8 +23,8 @@ class Words:
                 if value is not None:
                     raise ParameterError(f"{name} goes with --vocabulary, which is not given")
             return
-        if unknown is not None and not unknown.resolve().parent.is_dir():
-            raise ParameterError(f"--unknown {unknown} cannot be written: there is no folder {unknown.parent}")
+        if unknown is not None:
+            check_list(unknown)
         from ...vocabulary import Vocabulary
 
         with show.listening(quiet):
@@ -55,3 +55,9 @@ class Words:
         hint = "" if self._unknown is not None or not resolved.unknown else " (--unknown FILE lists them)"
         say(f"labels of the data: {resolved}{hint}")
         return resolved.dataset
+
+
+def check_list(unknown: Path) -> None:
+    """Refuse a place for `--unknown` that is not there, before any work."""
+    if not unknown.resolve().parent.is_dir():
+        raise ParameterError(f"--unknown {unknown} cannot be written: there is no folder {unknown.parent}")

@@ -80,10 +80,27 @@ def _wishes(vectors: Csr, some: Int64, home: Int64, centres: Csr) -> tuple[Int64
     stays = np.where(left > 1e-6, (dot - part) / np.sqrt(np.maximum(left, 1e-6)), 0)
     gain = products.data / np.sqrt(lengths[cluster]) - stays[row]
     better = np.flatnonzero(~here & (gain > 0))
-    order = better[np.lexsort((cluster[better], -gain[better], row[better]))]
-    rank = np.arange(len(order)) - np.searchsorted(row[order], row[order])
-    best = order[rank < WISHES]
+    best = better[_best_of_each(row[better], cluster[better], gain[better], WISHES)]
     return some[row[best]], cluster[best], gain[best]
+
+
+def _best_of_each(row: Int64, cluster: Int64, worth: Float64, n: int) -> Int64:
+    """Places of the n worthiest entries of each row, of equal ones the first cluster; rows do not fall.
+
+    Nearly all entries are far from the best, and are not sorted.
+    """
+    if not len(row):
+        return np.zeros(0, np.int64)
+    begins = np.flatnonzero(np.append(True, row[1:] != row[:-1]))
+    lengths = np.diff(np.append(begins, len(row)))
+    left = worth.copy()
+    for _ in range(n):  # the next value of each row, or -inf
+        least = np.repeat(np.maximum.reduceat(left, begins), lengths)
+        left[left == least] = -np.inf
+    some = np.flatnonzero(worth >= least)
+    order = some[np.lexsort((cluster[some], -worth[some], row[some]))]
+    rank = np.arange(len(order)) - np.searchsorted(row[order], row[order])
+    return order[rank < n]
 
 
 def best_places(tree: LabelTree, vectors: Csr, restless: Int64, copies: int) -> tuple[Int64, Int64]:
@@ -127,9 +144,8 @@ def _likes(vectors: Csr, some: Int64, own: Int64, centres: Csr, copies: int) -> 
     length = np.where(here, length - 2 * likes + part, length)
     likes = np.where(here, likes - part, likes)
     likes = np.where(length > 1e-6, likes / np.sqrt(np.maximum(length, 1e-6)), 0)
-    order = np.lexsort((cluster, -likes, row))
-    rank = np.arange(len(order)) - np.searchsorted(row[order], row[order])
-    best = order[(rank < copies + WISHES) & (likes[order] > 0)]
+    best = _best_of_each(row, cluster, likes, copies + WISHES)
+    best = best[likes[best] > 0]
     return some[row[best]], cluster[best], likes[best]
 
 

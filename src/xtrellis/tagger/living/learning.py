@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ...arrays import Csr, Int64, StringTable, TopK, as_features, as_integers, as_texts, take_rows
+from ...arrays import Csr, Int64, StringTable, TopK, as_features, as_integers, as_texts, assemble, take_rows
 from ...core import InputError, progress, shown
 from ...data import Dataset, TrainingData, labels_from_pairs
 from ...metrics import evaluate
@@ -29,7 +29,7 @@ NO_ROWS = (
     "keep_rows=True) or `xtrellis train --keep-rows`"
 )
 MEASURED, MEASURED_AT = ("P@1", "P@5"), 5
-FEWEST, ENOUGH = 20, 500  # rows that tell how good the model was before it learned them
+FEWEST, ENOUGH = 20, 250  # rows that tell how good the model was before it learned them
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def training_data(
     X, Y = rows.features(vectorizer or tagger.vectorizer), life.matrix(len(names))
     texts = None
     if rows.texts is not None and tagger.model.reads_texts:
-        texts = [rows.texts[i] for i in living.tolist()]
+        texts = rows.texts.some(living.tolist())
     if len(living) < len(rows):
         X, Y = take_rows(X, living), take_rows(Y, living)
     data = TrainingData.of(X, Y, texts=texts, **called(tagger, names))
@@ -217,20 +217,31 @@ def updated(tagger: Tagger, new: Arrived, checkpoint: Path | None = None) -> tup
     if new.vectorizer is not None:
         entry["new words"] = new.vectorizer.n_features - tagger.require_vectorizer().n_features
     if measured is not None:
-        entry["precision before"] = measured
+        entry["measured rows"], entry["precision before"] = measured
     return values, entry
 
 
-def _measured(tagger: Tagger, new: Arrived) -> dict[str, float] | None:
-    """How good the tagger is on rows that it has not learned yet, if they are enough to tell."""
-    some = np.flatnonzero(np.diff(new.labels.indptr))[:ENOUGH]
+def _measured(tagger: Tagger, new: Arrived) -> tuple[int, dict[str, float]] | None:
+    """How good the tagger is on rows that it has not learned yet, and on how many, if these are enough to tell.
+
+    By labels that it knows, on rows that have such: that labels are new is no fault of what was learned.
+    """
+    n_known = len(tagger.label_ids)
+    known = _with_columns(new.labels, n_known)
+    some = np.flatnonzero(np.diff(known.indptr))[:ENOUGH]
     if len(some) < FEWEST:
         return None
     rows = take_rows(new.X, some) if new.texts is None else [new.texts[i] for i in some.tolist()]
     top = tagger.predict(rows, MEASURED_AT)
-    found = TopK(top.labels, top.scores, int(new.labels.shape[1]))
-    scores = evaluate(take_rows(new.labels, some), found, list(MEASURED))
-    return {name: round(float(scores[name]), 4) for name in MEASURED}
+    scores = evaluate(take_rows(known, some), TopK(top.labels, top.scores, n_known), list(MEASURED))
+    return len(some), {name: round(float(scores[name]), 4) for name in MEASURED}
+
+
+def _with_columns(Y: Csr, n_labels: int) -> Csr:
+    """The first labels alone."""
+    kept = Y.indices < n_labels
+    offsets = np.concatenate([[0], np.cumsum(kept)])[Y.indptr]
+    return assemble(Y.data[kept], Y.indices[kept], offsets, (int(Y.shape[0]), n_labels))
 
 
 def forgotten(tagger: Tagger, rows: Any) -> tuple[dict[str, Any], dict[str, Any]]:
