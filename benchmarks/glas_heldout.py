@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import xtrellis as xt
-from xtrellis.arrays import TopK
+from xtrellis.arrays import TopK, as_features
 from xtrellis.experiments.results import stamp
 from xtrellis.experiments.data import Prepared, prepare
 from xtrellis.experiments.measure import quality
@@ -41,8 +41,8 @@ def held_out(name: str, seed: int) -> Prepared:
 
 def by_prior(data: Prepared, model: xt.Glas, queries: Any) -> dict[str, dict[str, float]]:
     """Quality with every prior, from scores in which frequencies count for nothing."""
-    V = model.network.V[:, : model.network.dim]
-    labels, scores = exact(queries[:, : V.shape[1]], V, CANDIDATES)
+    V = np.ascontiguousarray(model.network.label_vectors)
+    labels, scores = exact(np.ascontiguousarray(queries[:, : V.shape[1]]), V, CANDIDATES)
     logs = np.log(np.maximum(label_frequency(data.train.Y), 1)).astype(np.float32)[labels]
     found = {}
     for prior in PRIORS:
@@ -92,7 +92,7 @@ def main() -> None:
     seconds = time.process_time() - began
     if args.keep:
         model.save(args.keep)
-    queries = model.network.queries(data.test.X, threads=args.threads)
+    queries = model.network.queries(as_features(data.test.X), threads=args.threads)
     line: dict[str, Any] = {
         **stamp(),
         "measured": "a held-out tenth of the training rows, 5,000 at most",
