@@ -13,7 +13,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 SELF   := $(PIP) install --no-build-isolation --config-settings=cmake.define.XTRELLIS_WERROR=ON
 NATIVE := $(shell find native -name '*.cpp' -o -name '*.hpp' -o -name '*.inc')
 
-.PHONY: demo demo-page test annif-env chromium core-only lint types asan arm attack docs build clean bench bench-quick bench-growth bench-all bench-peers
+.PHONY: demo demo-page test annif-env chromium core-only lint types asan tsan arm attack docs build clean bench bench-quick bench-growth bench-all bench-peers
 
 demo: $(VENV)/core
 	$(BIN)/xtrellis demo
@@ -63,6 +63,14 @@ asan: $(VENV)/tools
 	$(BIN)/cmake -S . -B build/asan -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DCMAKE_BUILD_TYPE=Debug -DXTRELLIS_WERROR=ON > build/asan.log 2>&1 || (cat build/asan.log; exit 1)
 	$(BIN)/cmake --build build/asan
 	$(BIN)/ctest --test-dir build/asan --output-on-failure
+
+# The kernels of a neural training on several threads, under ThreadSanitizer.
+tsan: $(VENV)/tools
+	@mkdir -p build
+	$(BIN)/cmake -S . -B build/tsan -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DCMAKE_BUILD_TYPE=Debug -DXTRELLIS_WERROR=ON \
+	  -DXTRELLIS_SANITIZERS=thread > build/tsan.log 2>&1 || (cat build/tsan.log; exit 1)
+	$(BIN)/cmake --build build/tsan
+	$(BIN)/ctest --test-dir build/tsan --output-on-failure
 
 # The kernels for 64-bit ARM (NEON): cross-compiled, and their tests run under qemu's emulation; compiled only where there
 # is no emulator, and nothing at all, in so many words, where there is no compiler.

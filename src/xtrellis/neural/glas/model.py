@@ -88,6 +88,12 @@ class Glas(FeatureModel):
         "often, below 0 frequent ones; None: held-out rows choose, for rare labels where precision allows",
         default=None,
     )
+    label_terms: str = param(
+        choice("none", "bias", "bias and length"),
+        "what is trained for each label beside the direction of its vector: nothing, what is added to its scores, or "
+        "that and the length of its vector",
+        default="none",
+    )
     weight_norm: bool = param(flag(), "feature weights of all outputs share one trainable length", default=True)
     init: str = param(
         choice(*STARTS),
@@ -216,7 +222,7 @@ class Glas(FeatureModel):
         network = task.network()
         # What no row had was never trained: its random vectors would only add noise.
         network.W[task.embedding.sums == 0] = 0
-        network.V[task.frequency == 0] = 0
+        network.V[task.frequency == 0, : network.dim] = 0
         if prior:
             network = network.with_offsets(prior_offsets(task.frequency, prior))
         wants = self.search == "ann" or (self.search == "auto" and network.n_labels >= MANY_LABELS)
@@ -239,7 +245,7 @@ class Glas(FeatureModel):
             regularizer_weight=self.regularizer_weight, input_dropout=self.input_dropout,
             dropout_scale=self.dropout_scale, scale=self.scale,
             n_negatives=self.n_negatives, batch_size=batch_size, epochs=self.epochs,
-            learning_rate=self.learning_rate, weight_norm=self.weight_norm, init=self.init,
+            learning_rate=self.learning_rate, weight_norm=self.weight_norm, init=self.init, label_terms=self.label_terms,
             seed=self.seed, threads=self.threads,
         )  # fmt: skip
 
@@ -251,7 +257,8 @@ class Glas(FeatureModel):
     @property
     def label_vectors(self) -> Float32:
         """One unit vector per label (0 for labels without rows)."""
-        return self.network.label_vectors
+        V = self.network.label_vectors
+        return V if self.label_terms != "bias and length" else V / np.maximum(np.linalg.norm(V, axis=1, keepdims=True), np.float32(1e-12))
 
     def predict(self, X: Any, k: int = 10, *, texts: Sequence[str] | None = None) -> TopK:
         """The k best labels of each row, by cosine and what `prior` adds to it."""

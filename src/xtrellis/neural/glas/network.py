@@ -47,12 +47,13 @@ class EmbeddingNetwork:
 
     @property
     def label_vectors(self) -> Float32:
-        """V without offsets."""
+        """V without offsets: of unit length, unless lengths were trained."""
         return self.V[:, : self.dim]
 
     def with_offsets(self, offsets: Float32) -> EmbeddingNetwork:
-        """The same with what is added to the score of each label."""
-        return replace(self, V=np.concatenate([self.label_vectors, offsets[:, None]], axis=1))
+        """The same with what is added to the score of each label, besides what was added before."""
+        before = self.V[:, self.dim :].sum(axis=1, dtype=np.float32)
+        return replace(self, V=np.concatenate([self.label_vectors, (before + offsets)[:, None]], axis=1))
 
     def queries(self, X: Rows | Csr, *, threads: int | None = None) -> Float32:
         """What is multiplied with V: φ of each row, and a 1 for the offsets."""

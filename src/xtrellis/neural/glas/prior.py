@@ -26,7 +26,7 @@ def choose(
 ) -> tuple[float, float]:
     """The prior that favours rare labels most among those that keep 98% of the best P@1 and the best DCG@5 on these
     rows, or as much of both as can be had; and its P@1 less that of cosines alone, in points."""
-    inputs = network.embed(take(X, rows), threads=threads)
+    inputs = network.queries(take(X, rows), threads=threads)
     labels, cosines = exact(inputs, network.V, min(CANDIDATES, network.n_labels), threads=threads)
     right = _has(take_rows(Y, rows), labels)
     logs = np.log(np.maximum(frequency, 1)).astype(np.float32)[labels]

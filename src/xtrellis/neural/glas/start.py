@@ -18,7 +18,7 @@ def centroids(network: EmbeddingNetwork, X: Csr, Y: Csr, rows: Int32, *, threads
     that is nothing). Random feature embeddings keep the rows' products (Johnson–Lindenstrauss), so the model begins as
     a classifier by nearest mean: labels with few rows are not left where chance put them.
     """
-    sums = np.zeros_like(network.V)
+    sums = np.zeros_like(network.label_vectors)
     counts = np.zeros(len(sums), np.float32)
     for first in range(0, len(rows), PIECE):
         part = rows[first : first + PIECE]

@@ -16,7 +16,7 @@ import numpy as np
 from ...arrays import Array, Csr, Float32, Int32, Int64, take_rows
 from ...core import generator, progress
 from ..scoring import exact
-from ..training import AdamW, Batch, Batches, Embedding, UnitVectors, one_thread, run_pieces, take
+from ..training import AdamW, Batch, Batches, Embedding, Scalars, UnitVectors, one_thread, run_pieces, take
 from . import prior, regularizers, start
 from .losses import LOSSES
 from .network import EmbeddingNetwork
@@ -24,6 +24,7 @@ from .similarity import Similarity
 
 PIECE = 512  # rows of a batch that are worked on at once
 SCALE = 0.1  # steps of the scale of a softmax against those of embeddings: it must be able to double in an epoch
+FREE = 0.1  # steps of biases and lengths of labels against those of embeddings: small beside cosines
 DENSE = 0.01  # steps of the few dense parameters, which every row moves, against those of embeddings
 MEASURED, GLANCE = 1000, 500  # held-out and training rows at most that quality is measured on after each epoch
 
@@ -49,6 +50,7 @@ class GlasSettings:
     learning_rate: float
     weight_norm: bool
     init: str
+    label_terms: str
     seed: int
     threads: int | None
 
@@ -73,6 +75,8 @@ class GlasTask:
         relu = how.hidden == "relu"
         self.embedding = Embedding(int(X.shape[1]), how.dim, seed=how.seed, threads=how.threads)
         self.labels = UnitVectors(int(Y.shape[1]), how.dim, seed=how.seed, threads=how.threads)
+        kinds = {"none": (), "bias": ("bias",), "bias and length": ("bias", "length")}[how.label_terms]
+        self.terms = {kind: Scalars(int(Y.shape[1])) for kind in kinds}
         dense: dict[str, Float32] = {
             "bias": np.zeros(how.dim, np.float32),
             "length": np.zeros(1, np.float32),  # logarithm of the shared length
@@ -106,6 +110,7 @@ class GlasTask:
         torch = self.torch
         summed = self.embedding.forward(batch.X)
         V = self.labels.take(batch.block)
+        terms = {name: scalars.take(batch.block) for name, scalars in self.terms.items()}
         gains = self._gains()
         edges = [*range(0, len(batch), PIECE), len(batch)]
         cuts = np.searchsorted(batch.known_rows, edges)
@@ -114,7 +119,7 @@ class GlasTask:
             at = slice(edges[i], edges[i + 1])
             pairs = slice(cuts[i], cuts[i + 1])
             known = batch.known_rows[pairs] - edges[i], batch.known_positions[pairs]
-            return self._piece(summed[at], V, gains, batch, at, known)
+            return self._piece(summed[at], V, terms, gains, batch, at, known)
 
         parts = run_pieces(torch, piece, range(len(edges) - 1), threads=self.how.threads)
         by_sum = np.concatenate([part[2][0] for part in parts])
@@ -131,13 +136,17 @@ class GlasTask:
         if np.isfinite(loss) and np.isfinite(penalty):  # otherwise the loop stops here; nothing is spoilt
             self.embedding.step(batch.X, np.ascontiguousarray(by_sum), rate)
             self.labels.step(batch.block, np.ascontiguousarray(by_label), rate)
+            by_term, by_dense = by_dense[: len(terms)], by_dense[len(terms) :]
+            for scalars, gradient in zip(self.terms.values(), by_term, strict=True):
+                scalars.step(batch.block, gradient, FREE * rate)
             gradients = dict(zip(self.dense.values, by_dense, strict=True))
             self.dense.step(gradients, {name: (SCALE if name == "scale" else DENSE) * rate for name in gradients})
         return float(loss), float(penalty)
 
     def _piece(
-        self, summed: Float32, V: Float32, gains: Float32, batch: Batch, at: slice, known: tuple[Any, Any]
-    ) -> tuple[float, float, list[Array]]:
+        self, summed: Float32, V: Float32, terms: dict[str, Float32], gains: Float32, batch: Batch, at: slice,
+        known: tuple[Any, Any],
+    ) -> tuple[float, float, list[Array]]:  # fmt: skip
         """Loss and gradients of some rows of a batch."""
         torch, how = self.torch, self.how
 
@@ -149,6 +158,7 @@ class GlasTask:
 
         s, v = leaf(summed), leaf(V)
         dense = {name: leaf(value) for name, value in self.dense.values.items()}
+        free = {name: leaf(value) for name, value in terms.items()}
         hidden = s * constant(gains) * dense["length"].exp() + dense["bias"]
         if how.hidden == "relu-only":
             hidden = hidden.relu()
@@ -156,6 +166,10 @@ class GlasTask:
             hidden = hidden + hidden.relu() @ dense["mix"].T
         inputs = hidden / hidden.norm(dim=1, keepdim=True).clamp(min=1e-12)
         scores = inputs @ v.T
+        if "length" in free:
+            scores = scores * free["length"].exp()
+        if "bias" in free:
+            scores = scores + free["bias"]
         if "scale" in dense:
             scores = scores * dense["scale"].exp()
         places = constant(known[0]), constant(known[1])
@@ -168,7 +182,7 @@ class GlasTask:
         if how.regularizer == "gravity":
             pull = regularizers.gravity(v, inputs, constant(batch.counts.astype(np.float32))) / len(batch)
             total, penalty = loss + how.regularizer_weight * pull, float(pull.detach())
-        leaves = [s, v, *dense.values()]
+        leaves = [s, v, *free.values(), *dense.values()]
         gradients = torch.autograd.grad(total, leaves, allow_unused=True)
         arrays = [
             np.zeros(tuple(x.shape), np.float32) if g is None else g.cpu().numpy()
@@ -196,7 +210,11 @@ class GlasTask:
         W = self.embedding.weights * (length * self._gains())
         values = self.dense.values
         rectified = self.how.hidden == "relu-only"
-        return EmbeddingNetwork(W, values["bias"].copy(), values.get("mix"), self.labels.weights, rectified)
+        V = self.labels.weights
+        if "length" in self.terms:
+            V = V * np.exp(self.terms["length"].weights)[:, None]
+        network = EmbeddingNetwork(W, values["bias"].copy(), values.get("mix"), V, rectified)
+        return network.with_offsets(self.terms["bias"].weights) if "bias" in self.terms else network
 
     def measure(self) -> dict[str, float]:
         network = self.network()
@@ -217,17 +235,21 @@ class GlasTask:
     def _precision(self, network: EmbeddingNetwork, rows: Int32) -> float:
         if not len(rows):
             return 0.0
-        inputs = network.embed(take(self.X, rows), threads=self.how.threads)
+        inputs = network.queries(take(self.X, rows), threads=self.how.threads)
         best = exact(inputs, network.V, 1, threads=self.how.threads)[0][:, 0]
         hits = sum(int(label in _labels(self.Y, row)) for row, label in zip(rows, best, strict=True))
         return 100 * hits / len(rows)
 
+    def _parts(self) -> dict[str, Any]:
+        trained = {"embedding": self.embedding, "labels": self.labels, "dense": self.dense}
+        return trained | {f"label {name}": scalars for name, scalars in self.terms.items()}
+
     def arrays(self) -> dict[str, Array]:
-        parts = {"embedding": self.embedding.arrays(), "labels": self.labels.arrays(), "dense": self.dense.arrays()}
+        parts = {name: part.arrays() for name, part in self._parts().items()}
         return {f"{part}.{name}": array for part, arrays in parts.items() for name, array in arrays.items()}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        for name, part in (("embedding", self.embedding), ("labels", self.labels), ("dense", self.dense)):
+        for name, part in self._parts().items():
             inner = {key.removeprefix(f"{name}."): a for key, a in arrays.items() if key.startswith(f"{name}.")}
             part.restore(inner)
 

@@ -101,6 +101,32 @@ class UnitVectors:
             getattr(self, name)[...] = arrays[name]
 
 
+class Scalars:
+    """One number for each of n labels, 0 at first."""
+
+    def __init__(self, n: int) -> None:
+        self.weights: Float32 = np.zeros(n, np.float32)
+        self.sums: Float32 = np.zeros(n, np.float32)
+
+    def take(self, ids: Int32) -> Float32:
+        """Some of them."""
+        return self.weights[ids]
+
+    def step(self, ids: Int32, gradient: Float32, rate: float) -> None:
+        """One Adagrad step of numbers `ids`, which are all different."""
+        self.sums[ids] += gradient * gradient
+        self.weights[ids] -= np.float32(rate) * gradient / (np.sqrt(self.sums[ids]) + np.float32(EPSILON))
+
+    def arrays(self) -> dict[str, Array]:
+        """All that a training needs to go on."""
+        return {"weights": self.weights, "sums": self.sums}
+
+    def restore(self, arrays: dict[str, Array]) -> None:
+        """Go on from there."""
+        for name in ("weights", "sums"):
+            getattr(self, name)[...] = arrays[name]
+
+
 def bag(X: Rows, weights: Float32, threads: int | None) -> Float32:
     """X·W of a sparse X; each row is added up in one order, whatever rows come with it."""
     n = int(X.shape[0])
