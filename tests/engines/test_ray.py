@@ -11,6 +11,7 @@ import threading
 import time
 import warnings
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet
@@ -18,7 +19,8 @@ import pytest
 
 import xtrellis as xt
 from xtrellis.engines import predict_to
-from xtrellis.linear.blocks import Outside
+from xtrellis.engines.predicting import predict_all
+from xtrellis.linear.blocks import EVERYTHING, GROUP, Outside
 from xtrellis.linear.memory import Plan
 
 warnings.filterwarnings("ignore", category=FutureWarning, module="ray")
@@ -61,17 +63,86 @@ def expected(data, tmp_path_factory):
     return content(folder)
 
 
-@pytest.mark.parametrize("workers", [1, 2, 4])
-def test_the_same_bytes_for_any_number_of_workers(cluster, data, expected, tmp_path, workers):
-    xt.write(data, tmp_path / "data.xt")
+def at_work(place, wanted):
+    """A task that waits until so many are at work, and says how many it has seen at once. It is made here, so that Ray
+    takes it along: workers cannot import this file."""
+
+    def task(number):
+        import time
+        from pathlib import Path
+
+        mark = Path(place) / str(number)
+        mark.touch()
+        most, end = 0, time.monotonic() + 60
+        while most < wanted and time.monotonic() < end:
+            most = max(most, len(list(Path(place).iterdir())))
+            time.sleep(0.01)
+        time.sleep(0.2)  # somebody who should not may begin meanwhile
+        most = max(most, len(list(Path(place).iterdir())))
+        mark.unlink()
+        return most
+
+    return task
+
+
+CLUSTERS = """
+import os, sys, warnings
+warnings.filterwarnings("ignore")
+import numpy as np
+import xtrellis as xt
+from pathlib import Path
+sys.path.insert(0, sys.argv[3])
+from test_ray import at_work
+import ray.cloudpickle, test_ray
+ray.cloudpickle.register_pickle_by_value(test_ray)
+folder, place = Path(sys.argv[1]), Path(sys.argv[2])
+stored = xt.open(folder)
+data = xt.Dataset(stored.X.copy(), stored.Y.copy())
+for workers in (1, 2, 4):
+    (place / "marks").mkdir()
     with xt.engines.Ray(workers=workers) as engine:
-        for name, rows in (("memory", data), ("folder", xt.open(tmp_path / "data.xt"))):
-            trained = model().fit(rows, engine=engine)
-            trained.save(tmp_path / name)
-            assert content(tmp_path / name) == expected
-        top, again = trained.predict(data.X, k=5), engine.predict(trained, data, k=5, batch=200)
-        assert np.array_equal(top.labels, again.labels)
-        assert np.array_equal(top.scores, again.scores)
+        found = []
+        tasks = [(i, (i,)) for i in range(3 * workers)]
+        engine.run(at_work(str(place / "marks"), workers), tasks, lambda _, most: found.append(most))
+        assert max(found) == workers, (workers, found)
+        for name, rows in (("memory", data), ("folder", stored)):
+            made = xt.LinearTree(index=xt.BalancedTree(arity=4, max_leaf=20), seed=5).fit(rows, engine=engine)
+            made.save(place / f"{name}-{workers}")
+        top, again = made.predict(data.X, k=5), engine.predict(made, data, k=5, batch=200)
+        assert np.array_equal(top.labels, again.labels) and np.array_equal(top.scores, again.scores)
+    (place / "marks").rmdir()
+"""
+
+
+def test_the_same_bytes_for_any_number_of_workers(data, expected, tmp_path):
+    """A cluster of its own each time, on which so many tasks run at once."""
+    xt.write(data, tmp_path / "data.xt")
+    call = [sys.executable, "-c", CLUSTERS, str(tmp_path / "data.xt"), str(tmp_path), str(Path(__file__).parent)]
+    done = subprocess.run(call, capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr
+    for workers in (1, 2, 4):
+        for name in ("memory", "folder"):
+            assert content(tmp_path / f"{name}-{workers}") == expected
+
+
+def test_a_cluster_that_is_there(cluster, data, expected, tmp_path):
+    """As many of its processors as are asked for; another cluster is refused."""
+    (tmp_path / "marks").mkdir()
+    for workers in (1, 2):
+        found = {}
+        with xt.engines.Ray(workers=workers) as engine:
+            tasks = [(i, (i,)) for i in range(4)]
+            engine.run(at_work(str(tmp_path / "marks"), workers), tasks, found.__setitem__)
+            model().fit(data, engine=engine).save(tmp_path / str(workers))
+        assert max(found.values()) == workers
+        assert content(tmp_path / str(workers)) == expected
+    port = cluster.address.rpartition(":")[2]
+    for address in ("auto", cluster.address, f"localhost:{port}", f"127.0.0.1:{port}"):
+        with xt.engines.Ray(address):
+            pass
+    for address in (f"localhost:{int(port) + 1}", "192.0.2.77:1", "nowhere.invalid:6379"):
+        with pytest.raises(xt.InputError, match=rf"connected to the Ray cluster at .*, not to '{address}'"):
+            model().fit(data, engine=xt.engines.Ray(address))
 
 
 def test_negatives_of_search_overlap_several_trees_and_ensembles(cluster, data, tmp_path):
@@ -248,25 +319,64 @@ def test_what_cannot_be_is_said_in_a_line(cluster, data, tmp_path):
     assert [file.name for file in (tmp_path / "answers").iterdir()] == ["plan.json"]
 
 
+class Small(xt.engines.Local):
+    """Cuts every task as often as it can be."""
+
+    far = True
+
+    def __init__(self):
+        super().__init__(threads=1)
+        self.cut, self.outside, self.widest = Counter(), set(), 0
+
+    def run(self, function, tasks, done, *, split=None):
+        waiting = list(tasks)
+        while waiting:
+            name, arguments = waiting.pop()
+            pieces = split(name) if split is not None else []
+            if pieces:
+                waiting += pieces
+                self.cut[function.__name__] += 1
+                continue
+            if function.__name__ == "solve_all":
+                self.outside |= {order.outside for order in arguments[2]}
+                self.widest = max(self.widest, *(order.count for order in arguments[2]))
+            done(name, function(*arguments))
+
+
 def test_a_task_without_memory_is_cut(data, expected, tmp_path):
-    class Small(xt.engines.Local):
-        far = True
+    engine = Small()
+    trained = model().fit(data, engine=engine)
+    trained.save(tmp_path / "model")
+    assert set(engine.cut) == {"far_pifa", "split_subtree", "solve_all"}
+    assert engine.outside == {EVERYTHING}
+    assert content(tmp_path / "model") == expected
+    wide = xt.LinearTree(index=xt.FlatTree()).fit(data)
+    wide.save(tmp_path / "near")
+    xt.LinearTree(index=xt.FlatTree()).fit(data, engine=engine).save(tmp_path / "far")  # blocks of many groups
+    assert content(tmp_path / "far") == content(tmp_path / "near")
+    assert engine.widest == GROUP
+    top, again = trained.predict(data.X, k=5), predict_all(engine, trained, data, 5, 100)
+    assert np.array_equal(top.labels, again.labels)
+    assert np.array_equal(top.scores, again.scores)
+    for name, way in (("whole", xt.engines.Local(1)), ("cut", engine)):
+        predict_to(way, trained, data.select(slice(0, 90)), tmp_path / name, k=3, batch=40)
+    assert content(tmp_path / "cut") == content(tmp_path / "whole")
+    assert set(engine.cut) == {"far_pifa", "split_subtree", "solve_all", "answer", "answer_to"}
+
+
+def test_nodes_that_are_too_large_for_a_worker_have_their_rows_in_files(data, expected, tmp_path, monkeypatch):
+    class Narrow(Small):
+        room = 100_000
 
         def run(self, function, tasks, done, *, split=None):
-            waiting = list(tasks)
-            while waiting:
-                name, arguments = waiting.pop()
-                pieces = split(name) if split is not None else []
-                if pieces:
-                    waiting += pieces
-                    self.cut[function.__name__] += 1
-                else:
-                    done(name, function(*arguments))
+            super().run(function, tasks, done)
 
-    engine = Small()
-    engine.cut = Counter()
-    model().fit(data, engine=engine).save(tmp_path / "model")
-    assert set(engine.cut) == {"far_pifa", "solve_all"}
+    monkeypatch.setattr("xtrellis.data.folder.far.HELD", 10)  # values at unit length lie in a file too
+    monkeypatch.setattr("xtrellis.linear.blocks.SPILLED", 1 << 12)
+    xt.write(data, tmp_path / "data.xt")
+    engine = Narrow()
+    model().fit(xt.open(tmp_path / "data.xt"), engine=engine).save(tmp_path / "model")
+    assert {bool(how.rows) for how in engine.outside} == {False, True}
     assert content(tmp_path / "model") == expected
 
 
@@ -290,6 +400,41 @@ def test_a_task_that_meets_a_lack_of_memory_on_a_worker_is_cut(cluster):
         assert sorted(found) == [(0, 2), (2, 5), (5, 7), (7, 10)]
         with pytest.raises(xt.InputError, match="more memory than a node has"):
             engine.run(total, [((0, 10), (0, 10))], found.__setitem__, split=lambda _: [])
+
+
+LACK = """
+import os, sys, warnings
+warnings.filterwarnings("ignore")
+from ray._common.utils import get_system_memory
+from ray._private.utils import get_used_memory
+import xtrellis as xt
+room = 2 << 30  # beside what is in use
+os.environ["RAY_memory_usage_threshold"] = str((get_used_memory() + room) / get_system_memory())
+os.environ["RAY_memory_monitor_refresh_ms"] = "100"
+def total(first, last):
+    import time
+    held = []
+    while last - first > 2 and len(held) < 30:  # 6 GB, bit by bit
+        held.append(b"x" * (200 << 20))
+        time.sleep(0.1)
+    return sum(range(first, last))
+def halves(name):
+    first, last = name
+    middle = (first + last) // 2
+    print("cut", first, last, flush=True)
+    return [(part, part) for part in ((first, middle), (middle, last))] if last - first > 1 else []
+found = {}
+with xt.engines.Ray(workers=1) as engine:
+    engine.run(total, [((0, 4), (0, 4))], found.__setitem__, split=halves)
+    assert sum(found.values()) == 6, found
+"""
+
+
+def test_a_task_that_ray_ends_for_want_of_memory_is_cut():
+    """By Ray's own watch over memory, on a cluster that has two gigabytes left."""
+    done = subprocess.run([sys.executable, "-c", LACK], capture_output=True, text=True, check=False, timeout=300)
+    assert not done.returncode, done.stderr
+    assert "cut 0 4\n" in done.stdout  # beside what Ray says there
 
 
 def test_other_versions_are_told(cluster, data, monkeypatch):

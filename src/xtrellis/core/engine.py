@@ -6,6 +6,7 @@ are plain functions of a module and their tasks plain values, since both may tra
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -37,6 +38,11 @@ class Engine(ABC):
     def workers(self) -> int:
         """Tasks that run at once."""
 
+    @property
+    def room(self) -> float:
+        """Bytes of memory that one task may take."""
+        return math.inf
+
     @abstractmethod
     def share(self, value: Any) -> Any:
         """A handle on something large that many tasks need; it is what the function gets."""
@@ -52,7 +58,8 @@ class Engine(ABC):
     ) -> None:
         """`done(name, function(*arguments))` for every task (name, arguments), in whatever order they end.
 
-        Tasks are drawn as there is room for them. One that has too little memory is cut by `split`, if it can be.
+        Tasks are drawn as there is room for them. One that has too little memory is done again as what `split` makes of
+        it: smaller tasks, or one that gets by with less; nothing, if that cannot be.
         """
 
 

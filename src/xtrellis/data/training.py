@@ -16,7 +16,6 @@ from ..arrays import (
     Csr,
     Float32,
     Int64,
-    Rows,
     StringTable,
     as_features,
     as_labels,
@@ -26,14 +25,14 @@ from ..arrays import (
     count_ids,
     is_on_disk,
     n_bytes_of,
-    row_spans,
     take_rows,
     unfolds_too_far,
     unit_values,
 )
 from ..core import InputError, clear_calls, shown, size_text
-from ..store import file_array, let_go
+from ..store import let_go
 from .dataset import Dataset, positions
+from .unit import unit_on_disk
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -179,7 +178,7 @@ class TrainingData:
 
     def at_unit_length(self) -> Self:
         """The same with rows of features at length 1: itself, if they are."""
-        values = _unit_on_disk(self.X) if is_on_disk(self.X.data) else unit_values(self.X)
+        values = unit_on_disk(self.X) if is_on_disk(self.X.data) else unit_values(self.X)
         if values is self.X.data:
             return self
         X = assemble(values, self.X.indices, self.X.indptr, self.X.shape)
@@ -206,21 +205,6 @@ class TrainingData:
             **({} if self.sample_weight is None else {"weights": _digest(self.sample_weight)}),
             **({} if self.known is None else {"vocabulary": self.known.fingerprint}),
         }
-
-
-def _unit_on_disk(X: Csr) -> Float32:
-    """The values of rows at length 1, in a file; X's own, if they had that length."""
-    values, changed = file_array(len(X.data), np.float32), False
-    for first, last in row_spans(X.indptr, TOGETHER >> 3):
-        here = slice(int(X.indptr[first]), int(X.indptr[last]))
-        some = Rows(X.data[here], X.indices[here], X.indptr[first : last + 1] - X.indptr[first], (last - first, 0))
-        scaled = unit_values(some, values[here])
-        if scaled is some.data:
-            values[here] = scaled
-        else:
-            changed = True
-        let_go()
-    return values if changed else X.data
 
 
 def _weights(given: Any, n_rows: int) -> Float32:

@@ -51,18 +51,30 @@ def _opened(path: str) -> StoredDataset:
     return open(path)
 
 
-def batches(dataset: Dataset, size: int) -> Iterator[RowsOf]:
+Span = tuple[int, int]  # rows of a data set
+
+
+def batches(dataset: Dataset, size: int) -> list[Span]:
     """All rows, some at a time."""
-    stored = isinstance(dataset, StoredDataset) and dataset.path is not None and dataset.rows is not None
-    for first in range(0, dataset.n_rows, size):
-        last = min(dataset.n_rows, first + size)
-        if stored:
-            begin = dataset.rows[0]  # type: ignore[attr-defined]
-            yield RowsOf(str(dataset.path), begin + first, begin + last, None, None)  # type: ignore[attr-defined]
-        else:
-            some = dataset.select(slice(first, last))
-            texts = None if some.texts is None else list(some.texts)
-            yield RowsOf(None, first, last, some.X if texts is None else None, texts)
+    return [(first, min(dataset.n_rows, first + size)) for first in range(0, dataset.n_rows, size)]
+
+
+def rows_of(dataset: Dataset, span: Span) -> RowsOf:
+    """What travels of a batch."""
+    first, last = span
+    if isinstance(dataset, StoredDataset) and dataset.path is not None and dataset.rows is not None:
+        begin = dataset.rows[0]
+        return RowsOf(str(dataset.path), begin + first, begin + last, None, None)
+    some = dataset.select(slice(first, last))
+    texts = None if some.texts is None else list(some.texts)
+    return RowsOf(None, first, last, some.X if texts is None else None, texts)
+
+
+def halves(span: Span) -> list[Span]:
+    """For a batch that takes more memory than a worker has; none of a single row."""
+    first, last = span
+    middle = (first + last) // 2
+    return [(first, middle), (middle, last)] if last - first > 1 else []
 
 
 class SharedModel(NamedTuple):
@@ -151,13 +163,18 @@ def predict_all(engine: Engine, model: Any, dataset: Dataset, k: int, batch: int
     scores = np.zeros((dataset.n_rows, width), np.float32)
     with progress.step("predicting", total=dataset.n_rows, unit="rows") as advance:
 
-        def done(first: int, found: tuple[Any, Any]) -> None:
-            n, wide = found[0].shape
-            labels[first : first + n, :wide], scores[first : first + n, :wide] = found
-            advance(n)
+        def task(span: Span) -> tuple[Span, tuple[Any, ...]]:
+            return span, (handle, rows_of(dataset, span), k)
 
-        tasks = ((i * batch, (handle, rows, k)) for i, rows in enumerate(batches(dataset, batch)))
-        engine.run(answer, tasks, done)
+        def done(span: Span, found: tuple[Any, Any]) -> None:
+            first, last = span
+            wide = found[0].shape[1]
+            labels[first:last, :wide], scores[first:last, :wide] = found
+            advance(last - first)
+
+        engine.run(
+            answer, map(task, batches(dataset, batch)), done, split=lambda span: [task(half) for half in halves(span)]
+        )
     return TopK(labels, scores, n_labels)
 
 
@@ -188,20 +205,57 @@ def predict_to(
     parts = -(-dataset.n_rows // batch)
     with engine, progress.step("predicting", total=dataset.n_rows, unit="rows") as advance:
         handle = engine.share(files)
+        pieces: dict[Path, dict[Span, bool]] = {}  # of parts that were cut: which are there
 
-        def tasks() -> Iterator[tuple[str, tuple[Any, ...]]]:
-            for i, rows in enumerate(batches(dataset, batch)):
+        def task(place: Path, span: Span, to: Path) -> tuple[tuple[Path, Span], tuple[Any, ...]]:
+            return (place, span), (handle, rows_of(dataset, span), k, str(to.absolute()))
+
+        def tasks() -> Iterator[tuple[tuple[Path, Span], tuple[Any, ...]]]:
+            for i, span in enumerate(batches(dataset, batch)):
                 place = folder / f"part-{i:05d}-of-{parts:05d}.jsonl"
                 if place.exists():
-                    advance(rows.last - rows.first)
+                    advance(span[1] - span[0])
                 else:
-                    yield place.name, (handle, rows, k, str(place.absolute()))
+                    yield task(place, span, place)
 
-        engine.run(answer_to, tasks(), lambda name, n: advance(n))
-    for left in folder.glob("part-*.tmp-*"):  # of workers that were killed
+        def done(name: tuple[Path, Span], n: int) -> None:
+            place, span = name
+            if place in pieces:
+                pieces[place][span] = True
+                if all(pieces[place].values()):
+                    _join(place, [_piece(place, some) for some in sorted(pieces.pop(place))])
+            advance(n)
+
+        def split(name: tuple[Path, Span]) -> list[tuple[tuple[Path, Span], tuple[Any, ...]]]:
+            place, span = name
+            cut, known = halves(span), pieces.setdefault(place, {})
+            known.pop(span, None)
+            known.update(dict.fromkeys(cut, False))
+            return [task(place, half, _piece(place, half)) for half in cut]
+
+        engine.run(answer_to, tasks(), done, split=split)
+    for left in folder.glob("part-*.tmp-*"):  # of workers that were killed, or of parts that were cut
         left.unlink(missing_ok=True)
     plan.replace(folder / DONE)
     return dataset.n_rows
+
+
+def _piece(place: Path, span: Span) -> Path:
+    return place.with_name(f"{place.name}.tmp-rows-{span[0]}-{span[1]}")
+
+
+def _join(place: Path, pieces: list[Path]) -> None:
+    """A part from its pieces: it is there whole, or not at all."""
+    aside = place.with_name(f"{place.name}.tmp-{os.getpid()}")
+    try:
+        with aside.open("wb") as out:
+            for piece in pieces:
+                out.write(piece.read_bytes())
+        aside.replace(place)
+    except OSError as error:
+        raise StoreError(f"cannot write {place}: {error.strerror or error}") from None
+    finally:
+        aside.unlink(missing_ok=True)
 
 
 def _hash(dataset: Dataset) -> str:

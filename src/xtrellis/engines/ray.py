@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import math
+import os
 import socket
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -10,13 +12,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import __version__
-from ..core import Engine, InputError, MissingExtraError, XtrellisError, clear_calls, integer, text
+from ..core import Engine, InputError, MissingExtraError, XtrellisError, clear_calls, integer, progress, text
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 T = TypeVar("T")
 RETRIES = 5  # of a task whose worker died
+OOM_RETRIES = "RAY_task_oom_retries"  # Ray's own name; by itself it tries a task that lacks memory again without end
 PATIENCE = 5  # seconds until a cluster answers
 AHEAD = 2  # tasks a worker that are under way or wait for it
 
@@ -44,7 +47,7 @@ class Ray(Engine):
         text(or_none=True)("address", address)
         integer(at_least=1, or_none=True)("workers", workers)
         self.address, self._wanted = address, workers
-        self._depth, self._started = 0, False
+        self._depth, self._started, self._own = 0, False, False
         self._ray: Any = None
         self._remote: Any = None  # one for all tasks: workers load it once
 
@@ -59,13 +62,15 @@ class Ray(Engine):
     ) -> None:
         self._depth -= 1
         if self._depth == 0 and self._started:
-            self._started, self._remote = False, None
+            self._started, self._own, self._remote = False, False, None
             self._ray.shutdown()
 
     def _connect(self) -> None:
         ray = self._ray = load_ray()
         if ray.is_initialized():  # a program that uses Ray itself
+            self._check_joined(ray)
             return
+        os.environ.setdefault(OOM_RETRIES, "1")  # read when Ray begins: after that, `split` has its turn
         if self.address is not None and not _answers(self.address):  # Ray itself would ask for minutes
             raise InputError(
                 f"no Ray cluster at {self.address!r}: nobody answers there; start one with `ray start --head`, or "
@@ -88,7 +93,23 @@ class Ray(Engine):
             raise InputError(
                 f"no Ray cluster {where} ({what}); start one with `ray start --head`, or leave the address out"
             ) from None
-        self._started = True
+        self._started, self._own = True, self.address is None
+
+    def _check_joined(self, ray: Any) -> None:
+        """The program is connected already: to the cluster that is asked for?"""
+        there = str(ray.get_runtime_context().gcs_address)
+        if self.address not in (None, "auto", "local") and not _same(
+            str(self.address), there, ray.util.get_node_ip_address()
+        ):
+            raise InputError(
+                f"this program is connected to the Ray cluster at {there!r}, not to {self.address!r}; call "
+                "ray.shutdown() first, or leave the address out"
+            )
+        if os.environ.get(OOM_RETRIES, "-1") == "-1":
+            progress.note(
+                f"Ray was started without {OOM_RETRIES}=1: a task that takes more memory than there is will be tried "
+                "again without end, and never cut"
+            )
 
     @property
     def workers(self) -> int:
@@ -97,6 +118,15 @@ class Ray(Engine):
         if self._ray is None or not self._ray.is_initialized():
             return 1
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+
+    @property
+    def room(self) -> float:
+        """Of the memory that each node gives to tasks, the share of one of its processors; the least of all nodes."""
+        nodes = self._ray.nodes() if self._ray is not None and self._ray.is_initialized() else []
+        given = [node["Resources"] for node in nodes if node["Alive"]]
+        return min(
+            (some["memory"] / some["CPU"] for some in given if some.get("memory") and some.get("CPU")), default=math.inf
+        )
 
     def share(self, value: Any) -> Any:
         return self._ray.put(value)
@@ -120,7 +150,8 @@ class Ray(Engine):
         again: list[Any] = []
         try:
             while True:
-                most = AHEAD * self.workers  # asked once a task: nodes come and go
+                # Asked once a task: nodes come and go. Of a cluster that is there, no more than `workers` are used.
+                most = self.workers if self._wanted is not None and not self._own else AHEAD * self.workers
                 while len(running) < most:
                     task = again.pop() if again else next(queue, None)
                     if task is None:
@@ -175,6 +206,24 @@ def _answers(address: str) -> bool:
     except (OSError, OverflowError):
         return False
     return True
+
+
+def _same(asked: str, there: str, own: str) -> bool:
+    """True if two addresses are of one cluster (of a Ray client's, whose port is another: of one machine); `own` is
+    what Ray calls this machine."""
+    host, _, port = asked.removeprefix("ray://").rpartition(":")
+    its_host, _, its_port = there.rpartition(":")
+    places = _places(host)
+    if any(place == "::1" or place.startswith("127.") for place in places):
+        places |= _places(own)
+    return bool(places & _places(its_host)) and (port == its_port or asked.startswith("ray://"))
+
+
+def _places(host: str) -> set[str]:
+    try:
+        return {str(found[4][0]) for found in socket.getaddrinfo(host.strip("[]"), None)}
+    except OSError:
+        return {host}
 
 
 def _task(version: str, function: Any, *arguments: Any) -> tuple[Any, Any]:

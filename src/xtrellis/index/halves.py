@@ -5,7 +5,6 @@ The random key of a set depends on its level and its place there, so a subtree i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -68,23 +67,45 @@ def split_subtree(vectors: Rows, level: int, place: int, how: Splitting) -> tupl
     return members, cuts[1:]
 
 
+class Subtree(NamedTuple):
+    """A set that is split elsewhere: its labels are `members[begin:end]`."""
+
+    level: int
+    place: int
+    begin: int
+    end: int
+
+
 def split_below(engine: Engine, vectors: Csr, members: Int32, cuts: Int64, level: int, how: Splitting) -> list[Int64]:
     """Split all sets of a level down to the leaves, each as a task; `members` are put in order, in place."""
-    found: list[list[Int64]] = [[] for _ in range(len(cuts) - 1)]
-    own = [np.sort(members[begin:end]) for begin, end in pairwise(cuts.tolist())]
+    begins: list[list[Int64]] = [[] for _ in range(how.bits - level)]  # of the sets of each level below
+    own: dict[Subtree, Int32] = {}
 
-    def done(place: int, subtree: tuple[Int32, list[Int64]]) -> None:
-        members[cuts[place] : cuts[place + 1]] = own[place][subtree[0]]
-        found[place] = subtree[1]
+    def task(subtree: Subtree) -> tuple[Subtree, tuple[Rows, int, int, Splitting]]:
+        labels = own[subtree] = np.sort(members[subtree.begin : subtree.end])
+        some = take_rows(vectors, labels)
+        rows = Rows(some.data, some.indices, some.indptr, (len(labels), int(vectors.shape[1])))
+        return subtree, (rows, subtree.level, subtree.place, how)
 
-    def subtrees() -> Iterator[tuple[int, tuple[Rows, int, int, Splitting]]]:
-        for place, labels in enumerate(own):
-            some = take_rows(vectors, labels)
-            rows = Rows(some.data, some.indices, some.indptr, (len(labels), int(vectors.shape[1])))
-            yield place, (rows, level, place, how)
+    def done(subtree: Subtree, found: tuple[Int32, list[Int64]]) -> None:
+        members[subtree.begin : subtree.end] = own.pop(subtree)[found[0]]
+        for below, cut in enumerate(found[1], subtree.level - level):
+            begins[below].append(cut[:-1] + subtree.begin)
 
-    engine.run(split_subtree, subtrees(), done)
-    return [
-        np.append(np.concatenate([cut[i][:-1] + begin for cut, begin in zip(found, cuts, strict=False)]), cuts[-1])
-        for i in range(how.bits - level)
-    ]
+    def split(subtree: Subtree) -> list[tuple[Subtree, tuple[Rows, int, int, Splitting]]]:
+        above, place, begin, end = subtree
+        if above + 1 >= how.bits:
+            return []
+        labels, halves = own.pop(subtree).copy(), np.array([0, end - begin], np.int64)
+        halves = how.halve(vectors, labels, halves, above, 1, first_place=place)
+        members[begin:end] = labels
+        begins[above - level].append(halves[:-1] + begin)
+        middle = begin + int(halves[1])
+        return [
+            task(Subtree(above + 1, 2 * place, begin, middle)),
+            task(Subtree(above + 1, 2 * place + 1, middle, end)),
+        ]
+
+    subtrees = (Subtree(level, place, *ends) for place, ends in enumerate(pairwise(cuts.tolist())))
+    engine.run(split_subtree, map(task, subtrees), done, split=split)
+    return [np.append(np.sort(np.concatenate(some)), cuts[-1]) for some in begins]

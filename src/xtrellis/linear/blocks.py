@@ -2,7 +2,8 @@
 
 The solver works on groups of up to 32 children, whatever is beside them, and a group's random order depends only on the
 number of its first child. So a wide block of a node with many rows can be cut at multiples of 32, its parts trained on
-several threads and joined again, and is the same to the last bit.
+several threads and joined again, and is the same to the last bit. A node of so many rows that a group would keep one
+worker for hours, the root of a hundred million rows, has groups of 4 wherever it is trained.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from ..index import LabelTree
 MAX_BLOCK = 256  # children; a child's place in its block is one byte
 GROUP = 32  # children; native/linear/train.cpp solves so many at once
 LARGE = 1 << 20  # rows × children from which a block is worth the second copy of its rows
+HUGE = 1 << 30  # rows × children from which on groups are small, though four of 4 take twice the work of one of 16
+SMALL_GROUP = 4
 SPILLED = 1 << 20  # bytes of an array from which on it may lie in a file
 STORAGES: dict[str, int] = {"float32": 0, "float16": 1, "int8": 2}
 
@@ -43,15 +46,21 @@ def pack_block(block: PlainBlock, storage: str, bits: int, scale: float = 0.0) -
     return [buckets, content, np.array([scale], np.float32)]
 
 
-def cut_block(first: int, count: int, n_rows: int) -> list[tuple[int, int]]:
-    """The parts that a block is trained in, as (first child, how many); one, if it is small."""
-    if n_rows * count < LARGE:
-        return [(first, count)]
-    return [(at, min(GROUP, first + count - at)) for at in range(first, first + count, GROUP)]
+def cut_block(first: int, count: int, n_rows: int, *, alone: bool = True) -> list[tuple[int, int]]:
+    """The parts that a block is trained in, as (first child, how many); one, if it is small, or if there is enough to
+    do beside it (it is not `alone`). Those of a huge one are groups of their own."""
+    if n_rows * count >= HUGE:
+        return groups(first, count, SMALL_GROUP)
+    return groups(first, count) if alone and n_rows * count >= LARGE else [(first, count)]
 
 
-def join_block(parts: Sequence[PlainBlock]) -> PlainBlock:
-    """The block, by feature again; a feature's children stay ascending, since the parts are."""
+def groups(first: int, count: int, width: int = GROUP) -> list[tuple[int, int]]:
+    """Children that are solved together, as (first child, how many)."""
+    return [(at, min(width, first + count - at)) for at in range(first, first + count, width)]
+
+
+def join_block(parts: Sequence[PlainBlock], width: int = GROUP) -> PlainBlock:
+    """The block, by feature again; a feature's children stay ascending, since the parts are, of `width` each."""
     kept = np.unique(np.concatenate([features for features, *_ in parts]))
     places = [np.searchsorted(kept, features) for features, *_ in parts]
     counts = np.zeros(len(kept), np.int64)
@@ -64,7 +73,7 @@ def join_block(parts: Sequence[PlainBlock]) -> PlainBlock:
     for i, (place, (_, begins, its_children, its_weights)) in enumerate(zip(places, parts, strict=True)):
         lengths = np.diff(begins).astype(np.int64)
         at = ranges(following[place], lengths)
-        children[at], weights[at] = its_children + np.uint8(GROUP * i), its_weights
+        children[at], weights[at] = its_children + np.uint8(width * i), its_weights
         following[place] += lengths
     return kept, starts.astype(np.uint32), children, weights
 
@@ -79,6 +88,7 @@ class Outside(NamedTuple):
 
 
 INSIDE = Outside()
+EVERYTHING = Outside(SPILLED, SPILLED)
 
 
 def scratch_bytes(rows: float, nonzeros: float, width: float, children: float, *, outside: Outside = INSIDE) -> float:
@@ -90,3 +100,9 @@ def scratch_bytes(rows: float, nonzeros: float, width: float, children: float, *
     known = (lanes * rows, 32 * rows, *2 * (8 * rows,), *4 * (4 * rows,))
     copied += sum(size for size in known if not outside.known or size < outside.known)
     return copied + (lanes + 24) * min(nonzeros, width)
+
+
+def outside_for(rows: float, nonzeros: float, width: float, children: float, room: float) -> Outside:
+    """The quickest way to train a block in so many bytes; the last one, if none is small enough."""
+    ways = (INSIDE, Outside(SPILLED, kept=int(min(room, 8 * nonzeros)) // 2), EVERYTHING)
+    return next((how for how in ways if scratch_bytes(rows, nonzeros, width, children, outside=how) <= room), ways[-1])

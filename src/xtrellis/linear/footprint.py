@@ -15,7 +15,7 @@ from ..arrays import Csr, Int64, n_bytes_of
 from ..data import TrainingData
 from ..index import Index, TreeLevel
 from ..labels import is_wide
-from .blocks import GROUP, LARGE, MAX_BLOCK, key_bits
+from .blocks import GROUP, HUGE, LARGE, MAX_BLOCK, SMALL_GROUP, key_bits
 from .routes import CHUNK
 from .segments import MAX_SEGMENT
 
@@ -122,6 +122,8 @@ def folding(X: Csr, Y: Csr, folds: int, space: Space) -> float:
 def parts_of_block(children: float, rows: float, threads: int) -> int:
     """How many tasks a block of a node with so many children and rows is trained in (`cut_block`)."""
     count = min(children, MAX_BLOCK)
+    if rows * count >= HUGE:
+        return max(1, round(-(-count // SMALL_GROUP)))
     if threads > 1 and children <= threads * MAX_BLOCK and rows * count >= LARGE:
         return max(1, round(-(-count // GROUP)))
     return 1

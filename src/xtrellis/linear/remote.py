@@ -9,7 +9,7 @@ be lost and run again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,8 +18,10 @@ import numpy as np
 from .._native import linear as native
 from ..arrays import Array, Float32, Int32, Int64, Rows, UInt8
 from ..core import Engine, key
-from ..data import FarRows, all_rows, near_rows
-from .blocks import pack_block
+from ..data import FarRows, all_rows, near_rows, rows_in_files
+from ..store import row_files
+from .blocks import INSIDE, Outside, pack_block
+from .memory import spilling
 
 if TYPE_CHECKING:
     from .train import BlockTask, SegmentWork, SolverSettings, Trainer
@@ -55,6 +57,7 @@ class BlockOrder:
     first: int
     count: int
     is_part: bool
+    outside: Outside = INSIDE  # what of it shall lie in files where it is trained
 
 
 def solve(shared: Shared, routes: tuple[Int32, Int64, Int32], order: BlockOrder, X: Rows | None = None) -> Trained:
@@ -87,7 +90,17 @@ def solve(shared: Shared, routes: tuple[Int32, Int64, Int32], order: BlockOrder,
 def solve_all(shared: Shared, routes: tuple[Int32, Int64, Int32], orders: Sequence[BlockOrder]) -> Bundle:
     """A task."""
     X = all_rows(shared.X)
-    return Bundle.of([solve(shared, routes, order, X) for order in orders])
+    return Bundle.of([
+        solve_outside(shared, routes, order) if order.outside.rows else solve(shared, routes, order, X)
+        for order in orders
+    ])  # fmt: skip
+
+
+def solve_outside(shared: Shared, routes: tuple[Int32, Int64, Int32], order: BlockOrder) -> Trained:
+    """The same with less memory: the node's rows, and perhaps what the solver knows of each, lie in files meanwhile."""
+    X = rows_in_files(shared.X)
+    with spilling(order.outside):
+        return solve(replace(shared, files=row_files(X)), routes, order, X)
 
 
 class Bundle(NamedTuple):
@@ -135,7 +148,9 @@ class Remote:
 
         def split(some: tuple[BlockTask, ...]) -> list[tuple[tuple[BlockTask, ...], tuple[Any, ...]]]:
             half = len(some) // 2
-            return [self._task(some[:half]), self._task(some[half:])] if half else []
+            if half:
+                return [self._task(some[:half]), self._task(some[half:])]
+            return [self._task((task,)) for task in some[0].less()]
 
         self._engine.run(solve_all, self._grouped(tasks), ended, split=split)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,19 @@ from ..data import far_rows
 from ..index import LabelTree
 from ..labels import Narrow
 from ..store import IN_MEMORY, Scratch, row_files
-from .blocks import INSIDE, MAX_BLOCK, Outside, cut_block, join_block, key_bits, pack_block, scratch_bytes
+from .blocks import (
+    EVERYTHING,
+    INSIDE,
+    MAX_BLOCK,
+    Outside,
+    cut_block,
+    groups,
+    join_block,
+    key_bits,
+    outside_for,
+    pack_block,
+    scratch_bytes,
+)
 from .convergence import Convergence
 from .memory import give_back
 from .remote import LOSSES, BlockOrder, Remote, Shared, Trained, solve
@@ -86,6 +98,17 @@ class BlockTask:
     room: int  # bytes it needs while it runs
     part: int = 0  # of so many that the block is trained in
     parts: int = 1
+    outside: Outside = INSIDE  # where it is trained elsewhere: what of it lies in files there
+
+    def less(self) -> list[BlockTask]:
+        """What gives the same in less memory: parts, and of a part one that has its rows in files."""
+        cut = groups(self.first, self.count) if self.parts == 1 else []
+        if len(cut) > 1:
+            return [
+                replace(self, first=at, count=some, size=self.size * some // self.count, part=i, parts=len(cut))
+                for i, (at, some) in enumerate(cut)
+            ]
+        return [] if self.outside == EVERYTHING else [replace(self, outside=EVERYTHING)]
 
 
 class Trainer:
@@ -227,24 +250,24 @@ class Trainer:
         """Every block of every node of a segment, in the order of the nodes."""
         sizes = np.diff(self.tree.offsets[work.first : work.last + 1]).tolist()
         rows = np.diff(routes.node_offsets)
-        if math.isfinite(self.room):
-            most = int(self._narrow.X.shape[1])
-            needed = [
-                int(scratch_bytes(n_rows, entries, most, size, outside=self._outside))
-                for n_rows, entries, size in zip(rows.tolist(), self._nonzeros(routes).tolist(), sizes, strict=True)
-            ]
-        else:
-            needed = [0] * len(sizes)
-        tasks: list[BlockTask] = []
         engine = current()
-        threads = engine.workers if engine is not None and engine.far else thread_count(self.threads)
+        far = engine if engine is not None and engine.far else None
+        threads = far.workers if far is not None else thread_count(self.threads)
+        there = math.inf if far is None else far.room
+        most, needed, outside = int(self._narrow.X.shape[1]), [0] * len(sizes), [INSIDE] * len(sizes)
+        if math.isfinite(self.room) or math.isfinite(there):
+            nodes = list(zip(rows.tolist(), self._nonzeros(routes).tolist(), sizes, strict=True))
+            needed = [int(scratch_bytes(n, entries, most, size, outside=self._outside)) for n, entries, size in nodes]
+            outside = [outside_for(n, entries, most, size, there) for n, entries, size in nodes]
+        tasks: list[BlockTask] = []
         for i, (size, n_rows) in enumerate(zip(sizes, rows.tolist(), strict=True)):
             alone = size <= threads * MAX_BLOCK  # the node's blocks would leave threads without work
             for first in range(0, size, MAX_BLOCK):
                 count = min(MAX_BLOCK, size - first)
-                parts = cut_block(first, count, n_rows) if threads > 1 and alone else [(first, count)]
+                parts = cut_block(first, count, n_rows, alone=threads > 1 and alone)
+                node, place, wanted = work.first + i, work.missing, needed[i]
                 tasks += (
-                    BlockTask(work, work.missing, work.first + i, at, some, n_rows * some, needed[i], part, len(parts))
+                    BlockTask(work, place, node, at, some, n_rows * some, wanted, part, len(parts), outside[i])
                     for part, (at, some) in enumerate(parts)
                 )
                 work.missing += 1
@@ -269,7 +292,7 @@ class Trainer:
         begin, end = routes.span(task.node)
         if self._only_nodes and not self._leads_on(task):
             end = begin  # no rows: classifiers without weights
-        return BlockOrder(task.node, begin, end, task.first, task.count, task.parts > 1)
+        return BlockOrder(task.node, begin, end, task.first, task.count, task.parts > 1, task.outside)
 
     def _train(self, task: BlockTask) -> Trained:
         """The packed block (of a part: plain); of each classifier, how many epochs it took and if it was solved."""
@@ -288,8 +311,9 @@ class Trainer:
         )
 
     def _joined(self, parts: list[list[Array]]) -> list[Array]:
-        """A block from its parts."""
-        whole = join_block([(features, starts, children, weights) for features, starts, children, weights, _ in parts])
+        """A block from its parts; all but the last have as many children as the first."""
+        plain = [(features, starts, children, weights) for features, starts, children, weights, _ in parts]
+        whole = join_block(plain, len(parts[0][-1]))
         return [*pack_block(whole, self.storage, self._bits), np.concatenate([biases for *_, biases in parts])]
 
     def _leads_on(self, task: BlockTask) -> bool:

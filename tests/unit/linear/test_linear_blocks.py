@@ -33,7 +33,7 @@ def test_cut_blocks_give_the_same_bytes(world, index, params, monkeypatch):
     expected = bytes_of(model.fit(X, Y))
     monkeypatch.setattr(blocks, "LARGE", 1)
     joined = []
-    monkeypatch.setattr(train, "join_block", lambda parts: joined.append(len(parts)) or join_block(parts))
+    monkeypatch.setattr(train, "join_block", lambda parts, n: joined.append(len(parts)) or join_block(parts, n))
     for threads in (2, 7):
         joined.clear()
         assert bytes_of(model.clone().set_params(threads=threads).fit(X, Y)) == expected
@@ -56,6 +56,19 @@ def test_small_blocks_stay_whole():
     assert cut_block(256, 100, 50) == [(256, 100)]
     assert cut_block(256, 70, blocks.LARGE) == [(256, 32), (288, 32), (320, 6)]
     assert cut_block(0, 16, blocks.LARGE) == [(0, 16)]
+
+
+def test_huge_nodes_have_small_groups_on_any_number_of_threads(world, monkeypatch):
+    X, Y = world
+    model = LinearTree(index=xt.BalancedTree(max_leaf=20), threads=1)
+    usual = bytes_of(model.fit(X, Y))
+    monkeypatch.setattr(blocks, "HUGE", 90 * 16)  # the root's 90 rows, and no other node's
+    assert cut_block(0, 18, 80, alone=False) == [(0, 4), (4, 4), (8, 4), (12, 4), (16, 2)]
+    small = bytes_of(model.clone().fit(X, Y))
+    assert small != usual, "other groups, other rounding"
+    monkeypatch.setattr(blocks, "LARGE", 1)
+    for threads in (2, 7):
+        assert bytes_of(model.clone().set_params(threads=threads).fit(X, Y)) == small
 
 
 def test_parts_without_weights_are_joined():

@@ -2,7 +2,7 @@
 
 from ..formats.io import READERS, WRITERS
 from .convert import convert, read_folder, write_folder
-from .far import FarRows, all_rows, far_rows, near_rows
+from .far import FarRows, all_rows, far_rows, near_rows, rows_in_files
 from .layout import MANIFEST, is_folder
 from .opened import RowSource, StoredDataset, open
 from .writer import Writer
@@ -11,5 +11,5 @@ READERS["xt"], WRITERS["xt"] = read_folder, write_folder
 
 __all__ = [
     "MANIFEST", "FarRows", "RowSource", "StoredDataset", "Writer", "all_rows", "convert", "far_rows", "is_folder",
-    "near_rows", "open",
+    "near_rows", "open", "rows_in_files",
 ]  # fmt: skip

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ...arrays import Csr, Int32, Int64, Rows, take_rows, unit_values
+from ..unit import unit_on_disk
 from .layout import MANIFEST
 from .opened import RowSource, open_rows
 
@@ -34,6 +35,14 @@ def all_rows(far: FarRows) -> Rows | None:
     return far if isinstance(far, Rows) else _all(far, _stamp(far))
 
 
+def rows_in_files(far: FarRows) -> Rows:
+    """All of them in no memory worth counting: as they lie, or with values in a file of their own."""
+    if isinstance(far, Rows):
+        return far
+    found = all_rows(far)
+    return found if found is not None else _in_files(far, _stamp(far))
+
+
 def _stamp(source: RowSource) -> tuple[int, ...]:
     """Another one if another folder lies in its place: a process outlives trainings."""
     try:
@@ -55,3 +64,9 @@ def _all(source: RowSource, stamp: tuple[int, ...]) -> Rows | None:
         return None
     out = Rows(X.data, X.indices, X.indptr, (int(X.shape[0]), int(X.shape[1])))
     return Rows(unit_values(out), X.indices, X.indptr, out.shape) if source.unit else out
+
+
+@lru_cache(maxsize=1)
+def _in_files(source: RowSource, stamp: tuple[int, ...]) -> Rows:
+    X = _opened(source, stamp)
+    return Rows(unit_on_disk(X), X.indices, X.indptr, (int(X.shape[0]), int(X.shape[1])))
