@@ -40,6 +40,13 @@ def test_every_combination_is_measured_and_shown(tmp_path: Path) -> None:
     assert together[best]["P@1"] >= together["overlap"]["P@1"]
     assert 0 <= together[best]["ECE"] < 0.2
     assert len(together[best]["by frequency"]) == 10
+    opponents = {row["witnesses"]: row for row in rows if row["part"] not in ("together", "unseen")}
+    assert opponents[f"{best} + title"]["P@1"] >= together["xr-linear"]["P@1"]
+    assert opponents[f"{best} + title"]["R@10"] >= together[best]["R@10"] - 3
+    assert 0 <= opponents[f"{best} + title"]["ECE"] < 0.2
+    opponent = opponents["three calibrated xr-linear"]
+    assert 0 < opponent["P@5"] <= opponent["P@1"] <= 100
+    assert opponent["P@1"] > 100 / len(WORDS)
     unseen = {row["witnesses"]: row for row in rows if row["part"] == "unseen"}
     assert unseen["overlap"]["R@5 of unseen"] < unseen["names"]["R@5 of unseen"]
     page = (tmp_path / "witnesses.md").read_text()
