@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 import xtrellis as xt
 from xtrellis import cli
+from xtrellis.experiments.data import Prepared
+from xtrellis.experiments.witnesses_parts import choices
 
 WORDS = ["bread", "cheese", "soup", "cake", "fish", "rice", "wine", "salt", "oven", "milk", "pie", "tea"]
 
@@ -55,6 +58,22 @@ def test_every_combination_is_measured_and_shown(tmp_path: Path) -> None:
     assert "| three calibrated xr-linear |" in page
     assert "Labels that no training row has" in page
     assert (tmp_path / "witnesses-data.svg").exists()
+
+
+def test_choices_are_made_on_held_out_rows() -> None:
+    data = Prepared("made", *(_with_words(texts(400, 0), texts(150, 1))))
+    rows = choices.measure(data, 0, 1)
+    assert [row["choice"] for row in rows] == list(choices.CHOICES)
+    assert all(50 < row["rows"] < 110 for row in rows)  # of the training part
+    assert all(0 < row["P@5"] <= 100 and 0 <= row["ECE"] < 0.3 for row in rows)
+    page = choices.section([{**row, "data": "made", "seed": 0} for row in rows])
+    assert f"### made: {rows[0]['rows']} rows, 1 split" in page
+    assert "| names by stems | " in page
+
+
+def _with_words(*parts: xt.Dataset) -> list[xt.Dataset]:
+    words = xt.Vectorizer().fit(list(parts[0].texts or []))
+    return [replace(part, X=words.transform(list(part.texts or []))) for part in parts]
 
 
 def test_data_without_texts_goes_without_names(tmp_path: Path) -> None:
