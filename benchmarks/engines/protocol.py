@@ -3,6 +3,8 @@
     python engines/run_ENGINE.py train   DATA MODEL --config NAME --threads 2
     python engines/run_ENGINE.py predict DATA MODEL --config NAME --threads 2 --beam 10 --top 10
 
+    python engines/run_ENGINE.py answers DATA MODEL --config NAME --top 100     # MODEL.npy: labels of all test rows
+
 DATA holds X.trn.npz, Y.trn.npz, X.tst.npz, Y.tst.npz (csr, float32) and train.txt (the same rows as XMC text). Only
 NumPy and SciPy are needed here, since the engines live in different environments.
 """
@@ -139,9 +141,19 @@ def predict(engine: Engine, data: Path, model: Path, rows: int, singles: int, ro
     }  # fmt: skip
 
 
+def answers(engine: Engine, data: Path, model: Path) -> dict[str, Any]:
+    """What it answers to all test rows, for whoever measures it."""
+    X = matrix(data / "X.tst.npz")
+    engine.load(model)
+    engine.prepare()
+    labels = engine.labels(engine.batch(engine.native(X)), X.shape[0])
+    np.save(model.with_name(model.name + ".npy"), labels.astype(np.int32))
+    return {"rows": X.shape[0]}
+
+
 def main(kind: type[Engine]) -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("phase", choices=["train", "predict"])
+    parser.add_argument("phase", choices=["train", "predict", "answers"])
     parser.add_argument("data", type=Path)
     parser.add_argument("model", type=Path)
     parser.add_argument("--config", default="default")
@@ -158,6 +170,8 @@ def main(kind: type[Engine]) -> None:
     engine = kind(args.config, args.threads, args.beam, args.top, args.seed)
     if args.phase == "train":
         found = train(engine, args.data, args.model)
+    elif args.phase == "answers":
+        found = answers(engine, args.data, args.model)
     else:
         found = predict(engine, args.data, args.model, args.rows, args.singles, args.rounds)
     answer.write(json.dumps({"version": engine.version(), **found}) + "\n")

@@ -11,6 +11,7 @@ from .model import Model
 if TYPE_CHECKING:
     from .linear import LinearTree
 
+EXCERPT = 80  # characters of each training text that neighbours keep, so that an explanation can show them
 TITLE = 60  # characters of a text that may say what it is itself; more tell no more (held-out rows of mdn-seealso)
 
 # Imports wait inside the functions: naming a preset must not load what other presets need.
@@ -103,7 +104,7 @@ def _softmax_tree() -> Model:
 def _neighbors() -> Model:
     from .neighbors import Neighbors
 
-    return Neighbors()
+    return Neighbors(keep_texts=EXCERPT)
 
 
 _PRESETS: dict[str, Callable[[], Model]] = {

@@ -83,7 +83,7 @@ def test_automatic_thresholds_are_good(tagger, parts):
 
 def test_without_probabilities_auto_is_refused(parts):
     plain = xt.Tagger(xt.Vectorizer(), xt.LinearTree()).fit(*parts[0])
-    with pytest.raises(xt.InputError, match=r"calibrate\(dataset\)"):
+    with pytest.raises(xt.InputError, match=r"calibrate=True.* or tagger.calibrate\(dataset\)"):
         plain.tag("hint1", threshold="auto")
     with pytest.raises(xt.ParameterError, match="'auto' or 'auto-corpus'"):
         plain.tag("hint1", threshold="best")
@@ -93,6 +93,31 @@ def test_without_probabilities_auto_is_refused(parts):
     assert plain.probabilities(top) is None
     with pytest.raises(xt.InputError, match="of others"):
         plain.evaluate(dataset(*parts[2]), ["F1@3"], threshold="auto", predictions=top)
+
+
+def test_training_can_learn_them_as_well(parts, tmp_path):
+    test = dataset(*parts[2])
+    tagger = xt.Tagger(xt.Vectorizer(), xt.LinearTree()).fit(*parts[0], calibrate=True)
+    plain = xt.Tagger(xt.Vectorizer(), xt.LinearTree()).fit(*parts[0])
+    assert tagger.tag("hint1", k=1) == plain.tag("hint1", k=1)  # the model has learned from all rows
+    assert tagger.reliability(test, k=6).ece < 0.06 < xt.reliability(test.Y, plain.predict(test, 6), k=6).ece
+    assert tagger.evaluate(test, ["F1@6"], threshold="auto")["F1@6"] > tagger.evaluate(test, ["F1@6"])["F1@6"] + 5
+    tagger.save(tmp_path / "m")
+    assert xt.load(tmp_path / "m").tag("hint1")[0].probability == tagger.tag("hint1")[0].probability
+    best = xt.Tagger(xt.Vectorizer(), xt.preset("best")).fit(*parts[0], calibrate=True)
+    assert best.probability_curves is None  # it answers with probabilities by itself: nothing is trained twice
+
+
+def test_rows_that_are_too_few_are_named(parts):
+    texts, labels = parts[0]
+    with pytest.raises(xt.InputError, match="at least 100 rows; got 99"):
+        xt.Tagger(xt.Vectorizer(), xt.LinearTree()).fit(texts[:99], labels[:99], calibrate=True)
+    few = xt.Tagger(xt.Vectorizer(), xt.preset("best")).fit(texts[:150], labels[:150])
+    assert few.tag("hint1", k=1)[0].probability is None
+    with pytest.raises(xt.InputError, match=r"from 200 training rows on, and it had fewer; fit\(…, calibrate=True\)"):
+        few.tag("hint1", threshold="auto")
+    few = xt.Tagger(xt.Vectorizer(), xt.preset("best")).fit(texts[:150], labels[:150], calibrate=True)
+    assert few.tag("hint1", k=1, threshold="auto")[0].probability > 0
 
 
 def test_a_model_that_answers_probabilities_needs_no_curves(parts):

@@ -43,9 +43,11 @@ def require_probabilities(tagger: Tagger, path: Path, option: str) -> None:
     from ..tagger import knows_probabilities
 
     if not knows_probabilities(tagger):
+        lacked = tagger.model.why_no_probabilities
+        cure = "train it on more rows" if lacked else "train it with --preset best"
         raise InputError(
-            f"{option} takes probabilities, and {path} knows none; train it with --preset best, or with 50 rows or "
-            "more held out (--holdout 0.1 instead of --test)"
+            f"{option} takes probabilities, and {path} knows none{f', since {lacked}' if lacked else ''}; {cure}, or "
+            "with 50 rows or more held out (--holdout 0.1 instead of --test)"
         )
 
 

@@ -52,7 +52,9 @@ def tag(
     literal: Annotated[
         bool, typer.Option("--text", help="TEXT is the text, even if a file of that name exists.")
     ] = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Show which words speak for each label.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show which words speak for each label; `--label` does at length.")
+    ] = False,
     label: Annotated[
         list[str] | None,
         typer.Option(

@@ -21,6 +21,7 @@ from .base import Experiment, Run
 from .data import Bench, Prepared
 from .figures import Figures, spread, spread_table, table
 from .measure import quality
+from .witnesses_parts import choices
 
 METRICS = ("P@1", "P@3", "P@5", "R@10", "R@100", "PSP@1", "PSP@5")
 SHOWN = ("P@1", "P@5", "R@10", "R@100", "PSP@1", "PSP@5", "ECE")
@@ -38,7 +39,8 @@ FULL = (BEST, THREE, "overlap + neighbors")  # what all that the data has someth
 
 def plan(data: str, seed: int, small: bool) -> list[Run]:
     """Witnesses alone and together, and labels that no row has."""
-    return [{"data": data, "seed": seed, "part": part} for part in PARTS]
+    parts = [part for part in PARTS if part != "choices" or data in choices.DATA]
+    return [{"data": data, "seed": seed, "part": part} for part in parts]
 
 
 def measure(run: Run, bench: Bench) -> list[dict[str, Any]]:
@@ -156,7 +158,7 @@ def _opponents(data: Prepared, seed: int, threads: int | None) -> list[dict[str,
     return [_row(data, "three calibrated xr-linear", [model], _training(data.train), None)]
 
 
-PARTS = {"together": _together, "unseen": _unseen, "opponents": _opponents, "best": _best}
+PARTS = {"together": _together, "unseen": _unseen, "opponents": _opponents, "best": _best, "choices": choices.measure}
 
 
 def _without(Y: Csr, gone: Array) -> Csr:
@@ -179,7 +181,7 @@ def _texts(model: Model, part: Dataset) -> Sequence[str] | None:
 
 def page(rows: list[dict[str, Any]], figures: Figures) -> str:
     """Tables by data set, what the best gains on average, by frequency, unseen labels, calibration."""
-    together = [row for row in rows if row["part"] != "unseen" and "P@1" in row]
+    together = [row for row in rows if row["part"] not in ("unseen", "choices") and "P@1" in row]
     out = [
         "Trees (`overlap`), the nearest training rows (`neighbors`), and the labels' names found in the text (`names`) "
         "and in its first words (`title`), each alone and blended by `Ensemble(combine='learned')`; test parts. "
@@ -218,6 +220,9 @@ def page(rows: list[dict[str, Any]], figures: Figures) -> str:
             fields = {f"R@{k} of unseen": f"R@{k}" for k in (5, 10, 100)}
             out.append(f"### {data}: {mine[0]['unseen labels']:,} labels\n")
             out.append(spread_table(mine, "witnesses", fields) + "\n")
+    chosen = [row for row in rows if row["part"] == "choices"]
+    if chosen:
+        out.append(choices.section(chosen))
     return "\n".join(out)
 
 

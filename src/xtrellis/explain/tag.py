@@ -143,6 +143,7 @@ class TagView:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from rich.text import Text
 
+        from .brief import EXCERPT as BRIEF
         from .view import LEFT
         from .view import View as Steps
 
@@ -152,7 +153,8 @@ class TagView:
         )
         yield from steps.head(width)
         if console.color_system is not None and not console.no_color:
-            text = tag.highlighted(at_most=EXCERPT if self.compact else LARGEST)
+            excerpt = EXCERPT if tag.explanation.verdict is None else BRIEF
+            text = tag.highlighted(at_most=excerpt if self.compact else LARGEST)
             for line in text.wrap(console, max(width - LEFT, 20)):
                 yield Text.assemble(" " * LEFT, line)
         yield from steps.body(width)

@@ -9,6 +9,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
+from .brief import brief_lines
 from .explanation import Explanation, Names, Opinion, Path, Push, Step
 from .neighbor_view import neighbor_lines
 from .verdict_view import verdict_lines
@@ -113,13 +114,21 @@ class View:
             yield Text(f"{' ' * LEFT}({left_out:,} more {where})", style=QUIET)
         if it.verdict is not None:
             yield from verdict_lines(it.verdict, LEFT)
+        if self.compact and it.verdict is not None:
+            for line in brief_lines(it, self._of, width - LEFT):
+                yield _indented(line, LEFT)
+            return
         for i, (member, called) in enumerate(zip_longest(it.members, it.witnesses)):
-            inner = View(member, self.label_names, self.feature_names, top=self.top, compact=self.compact)
+            inner = self._of(member)
             which = f"{called or 'model'}, member {i + 1} of {len(it.members)}: {member.score:.4f}, {inner.verdict()}"
             yield Text(" " * LEFT + which, style="bold")
             yield from inner.body(width)
         if it.opinion is not None:
             yield from self._second(it.opinion, width)
+
+    def _of(self, member: Explanation) -> View:
+        """Of a model inside."""
+        return View(member, self.label_names, self.feature_names, top=self.top, compact=self.compact)
 
     def _second(self, opinion: Opinion, width: int) -> Iterator[Text]:
         """The ranker's margin, and how its score and the one below become the last one."""

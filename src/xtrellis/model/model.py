@@ -163,6 +163,11 @@ class Model(Configured, Copyable):
         return False
 
     @property
+    def why_no_probabilities(self) -> str:
+        """Of a model that would answer with probabilities, had it been trained on more: what it lacked; else empty."""
+        return ""
+
+    @property
     def may_deny(self) -> bool:
         """True if a higher score can speak against a label, too; who weighs models finds out what it means."""
         return False

@@ -216,7 +216,10 @@ class RowSegment(Storable):
             "n_features": self.n_features,
             **self.meta,
         }
-        texts = {} if self.texts is None else self.texts.to_arrays("texts")
+        kept = self.texts
+        if kept is not None and self.removed_rows().any():  # what was forgotten shall not be read in a file
+            kept = StringTable.of(self.all_texts())
+        texts = {} if kept is None else kept.to_arrays("texts")
         return State(meta=meta, arrays={**self.arrays, **texts})
 
     @classmethod

@@ -48,7 +48,15 @@ class Blend(Storable):
 
     @classmethod
     def learn(
-        cls, trials: Iterable[Trial], frequency: Int64, *, wide: int, ask: bool, seed: int, threads: int | None
+        cls,
+        trials: Iterable[Trial],
+        frequency: Int64,
+        *,
+        wide: int,
+        ask: bool,
+        seed: int,
+        threads: int | None,
+        rule: tuple[int, ...] = MONOTONE,
     ) -> Blend:
         """From what members say of rows that they have not seen; `frequency`: of labels, for those who answer."""
         parts: list[tuple[Float32, Array, Float32]] = []
@@ -56,7 +64,7 @@ class Blend(Storable):
         members, monotone = 0, list[int]()
         for number, trial in enumerate(trials):
             members = len(trial.models)
-            monotone = [sign for model in trial.models for sign in (FREE if model.may_deny else MONOTONE)]
+            monotone = [sign for model in trial.models for sign in (FREE if model.may_deny else rule)]
             blend = cls(SymmetricTrees.constant(0.0), trial.frequency.astype(np.float32), members, wide, ask)
             pool = Candidates.of(trial.found)
             said = blend.said(trial.models, trial.found, pool, trial.data.X, trial.data.texts)

@@ -308,7 +308,8 @@ def _expected(value: Float32, weight: Float32) -> list[Float64]:
     levels = [value.astype(np.float64)]
     mass = weight.astype(np.float64) + 1e-9
     while levels[0].shape[1] > 1:
-        pairs, masses = levels[0].reshape(len(value), -1, 2), mass.reshape(len(value), -1, 2)
+        shape = len(value), levels[0].shape[1] // 2, 2  # there may be no trees, where nothing is to be told apart
+        pairs, masses = levels[0].reshape(shape), mass.reshape(shape)
         mass = masses.sum(axis=2)
         levels.insert(0, (pairs * masses).sum(axis=2) / mass)
     return levels

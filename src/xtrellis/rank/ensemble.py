@@ -172,6 +172,13 @@ class Ensemble(LearnsOn, Model):
         """True if how to weigh members was learned."""
         return self._blend is not None
 
+    @property
+    def why_no_probabilities(self) -> str:
+        """How many rows a blend takes, if there were fewer."""
+        if self.combine != "learned" or self._blend is not None:
+            return ""
+        return f"how much its members are worth is learned from {FEWEST} training rows on, and it had fewer"
+
     def inner_models(self) -> Sequence[Model]:
         """The members."""
         return self.members

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import TopK
-from ..core import InputError, ParameterError, StoreError, number, require, shown
-from ..data import Dataset, align
+from ..core import Engine, InputError, ParameterError, StoreError, generator, number, require, shown
+from ..data import Dataset, TrainingData, align
+from ..model import Model
 
 if TYPE_CHECKING:
     from ..rank import Probabilities
@@ -48,6 +49,23 @@ def learn_probabilities(tagger: Tagger, dataset: Dataset) -> Probabilities:
     return Probabilities.learn(tagger.predict(dataset, LEARNED), aligned.Y, np.asarray(counts))
 
 
+def curves_of_some(model: Model, data: TrainingData, engine: Engine | None = None) -> Probabilities:
+    """By a second training without a tenth of the rows (at least `FEWEST`), which are asked then."""
+    from ..rank import Probabilities
+
+    if data.n_rows < 2 * FEWEST:
+        raise InputError(
+            f"calibrate=True holds out {FEWEST} rows and trains on the others, so it takes at least {2 * FEWEST} rows; "
+            f"got {data.n_rows}"
+        )
+    rows = generator(0, "probabilities").permutation(data.n_rows)
+    held, rest = np.split(rows, [max(FEWEST, data.n_rows // 10)])
+    given: dict[str, Any] = {} if engine is None else {"engine": engine}
+    known, asked = data.select(np.sort(rest)), data.select(np.sort(held))
+    other = model.clone().fit(known, **given)
+    return Probabilities.learn(other.predict(asked.X, LEARNED, texts=asked.texts), asked.Y, known.label_counts)
+
+
 def check_curves(curves: Any) -> None:
     """What a stored tagger holds as its probabilities."""
     if curves is None:
@@ -71,6 +89,15 @@ def probable(tagger: Tagger, top: TopK) -> TopK | None:
     return None if curves is None else curves(top, np.asarray(tagger.label_counts))
 
 
+def _cure(tagger: Tagger) -> str:
+    """How a tagger without probabilities comes by them."""
+    ways = "fit(…, calibrate=True) learns them, or tagger.calibrate(dataset), from rows that it has not seen"
+    lacked = tagger.model.why_no_probabilities
+    if lacked:
+        return f"this {type(tagger.model).__name__} learned none, since {lacked}; {ways}"
+    return f"{ways}; models such as xt.preset('best') answer with probabilities by themselves"
+
+
 def cut(tagger: Tagger, top: TopK, threshold: Any) -> TopK:
     """Without answers below a threshold: of their probability if it is known, else of their score."""
     if threshold is None:
@@ -78,10 +105,7 @@ def cut(tagger: Tagger, top: TopK, threshold: Any) -> TopK:
     known = probable(tagger, top)
     if isinstance(threshold, str):
         if known is None:
-            raise InputError(
-                f"threshold={threshold!r} needs probabilities: train a model that answers with them, such as 'best', "
-                "or let the tagger learn them from rows that it has not seen: tagger.calibrate(dataset)"
-            )
+            raise InputError(f"threshold={threshold!r} needs probabilities: {_cure(tagger)}")
         if threshold == "auto":
             from ..rank import best_cut
 

@@ -37,7 +37,7 @@ from ..vocabulary import Vocabulary
 from . import measuring
 from .given import label_matrix, names_to_read, require_parts
 from .labels import NamesLabels, labels_to_learn
-from .likely import Threshold, asked_for, check_threshold, cut, learn_probabilities, probable
+from .likely import Threshold, asked_for, check_threshold, curves_of_some, cut, learn_probabilities, probable
 from .living import Life, Living, begun, explained_state
 from .prepared import OTHER_FEATURES, PreparedData, names_hash
 from .stored import stored
@@ -158,14 +158,17 @@ class Tagger(NamesLabels, Living, Copyable):
         labels: Iterable[Iterable[str]] | None = None,
         *,
         label_text: bool = False,
+        calibrate: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
         engine: Engine | None = None,
     ) -> Self:
         """Learn from texts and their labels, a Dataset, or what `prepare` made of them.
 
-        `checkpoint` is a folder that finished work is written to, for models that can go on from there; `engine` as of
-        `Model.fit`. A training that fails leaves the tagger as it was.
+        With `calibrate`, a model that does not answer with probabilities is trained a second time, without a tenth of
+        the rows: these say what its scores are worth. `checkpoint` is a folder that finished work is written to, for
+        models that can go on from there; `engine` as of `Model.fit`. A training that fails leaves the tagger as it was.
         """
+        _YES_OR_NO("calibrate", calibrate)
         if not isinstance(data, PreparedData):
             data = self.prepare(data, labels, label_text=label_text)
         elif labels is not None or label_text:
@@ -174,11 +177,13 @@ class Tagger(NamesLabels, Living, Copyable):
         model = self.model.clone() if self.fitted else self.model
         given: dict[str, Any] = {} if engine is None else {"engine": engine}
         model.fit(data, checkpoint=checkpoint, **given)
+        learn = calibrate and not model.answers_probabilities
+        curves = curves_of_some(model, data, engine) if learn else None
         self.model, self.vectorizer = model, data.vectorizer
         self._label_names = data.names
         self.label_counts = data.label_counts
         self.n_rows = data.n_rows
-        self.probability_curves = None
+        self.probability_curves = curves
         self.about = {}
         self._features = None if data.feature_names is None else names_hash(data.feature_names)
         self._life = begun(self, data)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 import xtrellis as xt
 from xtrellis import cli
+from xtrellis.experiments.data import Prepared
+from xtrellis.experiments.witnesses_parts import choices
 
 WORDS = ["bread", "cheese", "soup", "cake", "fish", "rice", "wine", "salt", "oven", "milk", "pie", "tea"]
 
@@ -40,6 +43,13 @@ def test_every_combination_is_measured_and_shown(tmp_path: Path) -> None:
     assert together[best]["P@1"] >= together["overlap"]["P@1"]
     assert 0 <= together[best]["ECE"] < 0.2
     assert len(together[best]["by frequency"]) == 10
+    opponents = {row["witnesses"]: row for row in rows if row["part"] not in ("together", "unseen")}
+    assert opponents[f"{best} + title"]["P@1"] >= together["xr-linear"]["P@1"]
+    assert opponents[f"{best} + title"]["R@10"] >= together[best]["R@10"] - 3
+    assert 0 <= opponents[f"{best} + title"]["ECE"] < 0.2
+    opponent = opponents["three calibrated xr-linear"]
+    assert 0 < opponent["P@5"] <= opponent["P@1"] <= 100
+    assert opponent["P@1"] > 100 / len(WORDS)
     unseen = {row["witnesses"]: row for row in rows if row["part"] == "unseen"}
     assert unseen["overlap"]["R@5 of unseen"] < unseen["names"]["R@5 of unseen"]
     page = (tmp_path / "witnesses.md").read_text()
@@ -48,6 +58,22 @@ def test_every_combination_is_measured_and_shown(tmp_path: Path) -> None:
     assert "| three calibrated xr-linear |" in page
     assert "Labels that no training row has" in page
     assert (tmp_path / "witnesses-data.svg").exists()
+
+
+def test_choices_are_made_on_held_out_rows() -> None:
+    data = Prepared("made", *(_with_words(texts(400, 0), texts(150, 1))))
+    rows = choices.measure(data, 0, 1)
+    assert [row["choice"] for row in rows] == list(choices.CHOICES)
+    assert all(50 < row["rows"] < 110 for row in rows)  # of the training part
+    assert all(0 < row["P@5"] <= 100 and 0 <= row["ECE"] < 0.3 for row in rows)
+    page = choices.section([{**row, "data": "made", "seed": 0} for row in rows])
+    assert f"### made: {rows[0]['rows']} rows, 1 split" in page
+    assert "| names by stems | " in page
+
+
+def _with_words(*parts: xt.Dataset) -> list[xt.Dataset]:
+    words = xt.Vectorizer().fit(list(parts[0].texts or []))
+    return [replace(part, X=words.transform(list(part.texts or []))) for part in parts]
 
 
 def test_data_without_texts_goes_without_names(tmp_path: Path) -> None:
