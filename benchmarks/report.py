@@ -220,9 +220,9 @@ def quick_section() -> Iterator[str]:
     yield "## One commit against another"
     yield ""
     yield (
-        "What `make bench-quick` prints: times after : before (below 1 is faster), the least of all turns by the clock and "
-        "of the processor; then the least and the largest ratio, of the processor, of turns that belong together, and in "
-        "how many of them the later one was faster."
+        "What `make bench-quick` prints: times after : before (below 1 is faster), the least of all turns by the clock "
+        "and of the processor; then the least and the largest ratio, of the processor, of turns that belong together, "
+        "and in how many of them the later one was faster."
     )
     yield ""
     for data, line in found.items():
