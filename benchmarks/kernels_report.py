@@ -71,8 +71,8 @@ def _counts(counts: list[Line], table: Table) -> Iterator[str]:
         f"{trained:,} training rows, the vectoriser on their texts, batch search on {asked:,} test rows at once. kB: "
         f"{LINE} bytes for each line that the first level lacked. The bound: lines that the last level lacked at the "
         f"rate at which NumPy reads and writes an array of 256 MiB ({some['far_gb']:.1f} GB/s), the others at that of "
-        f"one of 512 KiB ({some['near_gb']:.0f} GB/s). Of the time: how much of what was measured this bound is; the rest are "
-        "instructions, wrong guesses, and waiting for lines one after another."
+        f"one of 512 KiB ({some['near_gb']:.0f} GB/s). Of the time: how much of what was measured this bound is; the "
+        "rest are instructions, wrong guesses, and waiting for lines one after another."
     )
     yield ""
     rows = []

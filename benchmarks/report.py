@@ -212,6 +212,35 @@ def composites_section() -> Iterator[str]:
     yield ""
 
 
+def quick_section() -> Iterator[str]:
+    """The newest comparison of two commits: what `make bench-quick` prints."""
+    found = {line["data"]: line for line in lines("quick") if "found" in line}
+    if not found:
+        return
+    yield "## One commit against another"
+    yield ""
+    yield (
+        "What `make bench-quick` prints: times after : before (below 1 is faster), the least of all turns by the clock "
+        "and of the processor; then the least and the largest ratio, of the processor, of turns that belong together, "
+        "and in how many of them the later one was faster."
+    )
+    yield ""
+    for data, line in found.items():
+        yield (
+            f"{data}: {line['after_commit']} after {line['before_commit']}, {line['threads']} threads, load "
+            f"{line['busy']:.0f}; {'the same' if line['same_answers'] else 'other'} answers."
+        )
+        yield ""
+        rows = [
+            [what, *(f"{told[key]:.2f}" for key in ("clock", "processor", "from", "to")),
+             f"{told['faster']} of {told['turns']}"]
+            for what, told in line["found"].items()
+        ]  # fmt: skip
+        yield from table(["", "clock", "processor", "from", "to", "faster"], rows)
+    yield "    make bench-quick BEFORE=COMMIT"
+    yield ""
+
+
 def parity_section() -> Iterator[str]:
     newest = {line["model"]: line for line in lines("pecos_parity")}
     if not newest:
@@ -298,6 +327,7 @@ def page(to: Path) -> Iterator[str]:
     yield from composites_section()
     yield from growth_section(lines("growth"), to, table)
     yield from million_section()
+    yield from quick_section()
     yield from parity_section()
 
 

@@ -74,6 +74,26 @@ def test_quick_measures_a_package_where_it_lies(benchmark, tmp_path):
     assert "holds no package" in turn(tmp_path).stderr
 
 
+def test_counts_are_those_of_the_dump(benchmark):
+    counts = benchmark("counts")
+    dump = """version: 1
+desc: D1 cache: 32768 B, 64 B, 8-way associative
+desc: Trigger: Client Request: batch search
+events: Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw Bc Bcm Bi Bim
+fn=(1) something
+1 10 1 1 0 0 0 0 0 0 1 0
+totals: 4000 900 500 3 60 20 1 8 2 300 30 10 4
+"""
+    name, found = counts.counts(dump)
+    assert name == "batch search"
+    assert counts.summary(found, 10) == {
+        "instructions": 400, "l1_misses": 8, "last_misses": 1, "branches": 31, "branch_misses": 3.4,
+    }  # fmt: skip
+    assert (
+        counts.summary(counts.counts("events: Ir Dr\ntotals: 20\n")[1], 10)["instructions"] == 2
+    )  # zeros are left out
+
+
 def line(engine, cost, **size):
     at = {"rows": 100, "labels": 20, "features": 50, "nonzeros": 4, "threads": 1} | size
     told = {"labels_with_rows": at["labels"], "nonzeros_a_row": float(at["nonzeros"])}
