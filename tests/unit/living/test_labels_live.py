@@ -17,6 +17,7 @@ def trained() -> dict[str, xt.Tagger]:
 
 
 TEXTS, _ = rows(range(30), 2, seed=5)
+NEW = rows(range(28, 33), 2, seed=3)
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -117,7 +118,7 @@ def test_what_makes_no_sense_is_refused_and_changes_nothing(trained, tmp_path):
         (lambda: live.update(["x"], [["y"]]), "keep_rows=True"),
         (lambda: live.forget([0]), "kept no training rows"),
         (lambda: live.refresh(), "kept no training rows"),
-        (lambda: live.at_version(0), "kept no training rows"),
+        (lambda: tagger("neighbors", keep_rows=False).update(*NEW).at_version(0), "kept no training rows"),
     ):
         with pytest.raises(xt.XtrellisError, match=message):
             call()
@@ -150,3 +151,35 @@ def test_explanations_agree_with_answers(trained, tmp_path, name):
     for text in [f"{text} label 12" for text in TEXTS[:5]]:
         best = live.tag(text, k=1)[0]
         assert live.explain(text, best.label).score == pytest.approx(best.score, rel=1e-5)
+
+
+@pytest.mark.parametrize("keep_rows", [False, True])
+def test_changes_of_labels_are_undone_without_any_training(tmp_path, keep_rows, monkeypatch):
+    live = tagger("xr-linear", keep_rows=keep_rows)
+    if keep_rows:
+        live.update(*rows(range(28, 33), 6, seed=3))
+    first = live.version
+    live.save(tmp_path / str(first))
+    steps = [
+        lambda: live.retire(["label 02", "label 03"]),
+        lambda: live.rename({"label 05": "label 06", "label 06": "label 05", "label 02": "second"}),
+        lambda: live.merge("label 07", into="label 05"),
+        lambda: live.restore("second"),
+        lambda: live.merge("label 05", into="label 09"),
+        lambda: live.rename({"label 05": "another"}),
+        lambda: live.restore("label 07"),
+    ]
+    for step in steps:
+        step()
+        live.save(tmp_path / str(live.version))
+    monkeypatch.setattr(xt.Tagger, "fit", lambda *_, **__: pytest.fail("something was trained"))
+    for version in range(first, live.version + 1):
+        back = live.at_version(version)
+        back.save(tmp_path / "again")
+        assert files(tmp_path / "again") == files(tmp_path / str(version)), version
+        before = xt.load(tmp_path / str(version))
+        assert xt.load(tmp_path / "again").history() == before.history()
+        assert (back.retired, back.merged, list(back.label_names)) == (
+            before.retired, before.merged, list(before.label_names),
+        )  # fmt: skip
+    assert live.version == first + len(steps)

@@ -96,6 +96,36 @@ def test_the_journal_done_again_gives_the_same_model(tmp_path, name):
         assert xt.load(tmp_path / "again").history() == xt.load(tmp_path / str(version)).history()
 
 
+@pytest.mark.parametrize("name", ["xr-linear", "best", "neighbors"])
+def test_the_journal_done_again_is_as_if_what_was_forgotten_had_never_been_there(name):
+    texts, labels = rows(range(30), 12)
+    live = tagger(name).update(*NEW)
+    gone = [3, 40, 41, len(texts) + 2]  # three rows of the training, one of the update
+    live.forget(gone).retire("label 04").update(*rows(range(20), 2, seed=8))
+    again = live.at_version(4)
+
+    def without(given, first):
+        return [[x for i, x in enumerate(some) if first + i not in gone] for some in given]
+
+    never = live.clone()
+    never.keep_rows = True
+    never.fit(*without((texts, labels), 0)).update(*without(NEW, len(texts))).retire("label 04")
+    never.update(*rows(range(20), 2, seed=8))
+    assert again.version == live.version == never.version + 1  # to forget was a version too
+    assert again.history() == live.history()
+    assert again.retired == never.retired == live.retired
+    assert list(again.label_names) == list(never.label_names)
+    np.testing.assert_array_equal(again.label_counts, never.label_counts)
+    tops = [one.predict(TEXTS, 5) for one in (again, never)]
+    np.testing.assert_array_equal(tops[0].labels, tops[1].labels)
+    np.testing.assert_array_equal(tops[0].scores, tops[1].scores)
+    # Of the tagger that has forgotten, rows and labels are the same; what was learned of them is, roughly.
+    kept = [[one.life.rows.texts[int(i)] for i in one.life.rows.living] for one in (live, again, never)]
+    assert kept[0] == kept[1] == kept[2]
+    np.testing.assert_array_equal(live.label_counts, again.label_counts)
+    assert np.mean(live.predict(TEXTS, 1).labels == tops[0].labels[:, :1]) > 0.9
+
+
 def test_a_refresh_is_a_training_on_what_is_kept(tmp_path):
     texts, labels = rows(range(30), 12)
     live = tagger("best").update(*NEW).retire("label 03").merge("label 04", into="label 05").forget([1, 7])

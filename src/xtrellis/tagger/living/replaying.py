@@ -1,12 +1,14 @@
 """Back to a version: the journal from the beginning, done again.
 
-Training is repeatable to the byte, so nothing but the kept rows is needed. Rows that were forgotten since are as if
-they had never been there: what was made of them does not come back.
+Training is repeatable to the byte, so nothing but the kept rows is needed; and not even these, where only labels were
+retired, renamed and so on since. Rows that were forgotten since are as if they had never been there: what was made of
+them does not come back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,7 +19,7 @@ from ...core import InputError, StoreError, integer, progress
 from ...data import Dataset
 from ...vocabulary import Vocabulary
 from .learning import NO_ROWS, Arrived, refreshed, updated, words_learned
-from .life import OPS, Life
+from .life import NONE, OPS, Life
 from .renewing import renewed
 from .rows import NO_PAIRS, KeptRows
 from .splitting import split_again
@@ -30,10 +32,13 @@ def replayed(tagger: Tagger, version: int) -> Tagger:
     """The tagger as it was; this one stays as it is."""
     life = tagger.life
     integer(at_least=0, at_most=life.version)("version", version)
-    if life.rows is None:
-        raise InputError(NO_ROWS)
     if len(life.entries) < life.version:
         raise StoreError("the journal of this model is missing; there is nothing to go back by")
+    undone = _undone(tagger, version)
+    if undone is not None:
+        return undone
+    if life.rows is None:
+        raise InputError(NO_ROWS)
     rows = life.rows.compacted()
     first = rows.up_to(0)
     if not len(first):
@@ -50,6 +55,40 @@ def replayed(tagger: Tagger, version: int) -> Tagger:
         now = replace(values.pop("_life", made.life), version=entry["version"])
         now = replace(now, entries=(*now.entries, entry), lines=(*now.lines, line))
         vars(made).update(values, _life=now)
+    return made
+
+
+def _undone(tagger: Tagger, version: int) -> Tagger | None:
+    """The same where nothing but labels was changed since: what was trained is what it was, and no rows are needed.
+
+    What labels were is found from the beginning of the journal, and must lead to what they are. None if it does not, or
+    if the journal holds what gives labels other numbers, or rows that were forgotten: what was made of these would stay.
+    """
+    life = tagger.life
+    before, since = life.entries[:version], life.entries[version:]
+    if any(e["what"] not in OPS for e in since) or any(e["what"] not in (*OPS, "update") for e in before):
+        return None
+    names = list(tagger.label_ids)
+    for entry in reversed(life.entries):
+        if entry["what"] == "rename" and "names" in entry:
+            old = {new: name for name, new in entry["names"].items()}
+            names = [old.get(name, name) for name in names]
+    reached = replace(life, retired=NONE, merged={}, entries=(), lines=()), StringTable.of(names)
+    wanted = reached
+    try:
+        for i, entry in enumerate(life.entries):
+            if entry["what"] in OPS:
+                reached = reached[0].applied(entry, reached[1])
+            if i < version:
+                wanted = reached
+    except InputError:
+        return None
+    last, table = reached
+    if table != tagger.label_ids or last.merged != life.merged or not np.array_equal(last.retired, life.retired):
+        return None
+    made = copy(tagger)
+    state = replace(wanted[0], version=version, entries=before, lines=life.lines[:version])
+    vars(made).update(_life=state, _label_names=wanted[1], _found={})
     return made
 
 
