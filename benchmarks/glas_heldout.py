@@ -20,9 +20,9 @@ import numpy as np
 
 import xtrellis as xt
 from xtrellis.arrays import TopK, as_features
-from xtrellis.experiments.results import stamp
 from xtrellis.experiments.data import Prepared, prepare
 from xtrellis.experiments.measure import quality
+from xtrellis.experiments.results import stamp
 from xtrellis.labels import label_frequency
 from xtrellis.neural.glas.search import LabelIndex
 from xtrellis.neural.scoring import exact

@@ -24,6 +24,9 @@ from .base import Experiment, Run
 from .data import Bench, Prepared
 from .elias_parts.index import index_facts, recall_at, tree_costs
 from .elias_parts.page import METRICS, OTHERS, STEPS, page
+from .elias_parts.unseen import DATA as NAMED
+from .elias_parts.unseen import NAME as UNSEEN
+from .elias_parts.unseen import unseen
 from .measure import quality, recall_by_decile
 
 Made = Callable[..., Model]  # a preset by name, with parameters
@@ -48,12 +51,14 @@ SEEDS = 100  # between the seeds of an ensemble's members
 
 
 def plan(data: str, seed: int, small: bool) -> list[Run]:
-    """The first stage; what builds on the second in one run; the others; the ensemble; and (one seed) the sweeps.
+    """The first stage; what builds on the second in one run; the others; labels without rows where names tell them; the
+    ensemble; and (one seed) the sweeps.
 
     A small run is of smaller models (SMALL), without the ensemble and most of the sweeps.
     """
     common = {"data": data, "seed": seed, "size": "small" if small else "preset", "factor": None, "value": None}
     models = [STEPS[0], SECOND, *OTHERS, *(() if small else STEPS[-1:])]
+    models += [UNSEEN] if data in NAMED else []
     runs: list[Run] = [{**common, "model": name} for name in models]
     swept = {name: SWEPT[name] for name in FEW if name in SWEPT} if small else SWEPT
     if seed == 0:
@@ -77,6 +82,10 @@ def measure(run: Run, bench: Bench) -> list[dict[str, Any]]:
         return _steps(data, made, seed=run["seed"], threads=bench.threads, checkpoint=at)
     if run["model"] == STEPS[-1]:
         return [_ensemble(data, made, seed=run["seed"], threads=bench.threads)]
+    if run["model"] == UNSEEN:
+        model = made("elias")
+        assert isinstance(model, Elias)  # what the preset is
+        return unseen(data, model, run["seed"], bench.threads)
     stages = {name: {"stages": i} for i, name in enumerate(STEPS[:2], 1)}.get(run["model"])
     model = made("elias", **stages) if stages else made(run["model"])
     if run["factor"] in SHARES:

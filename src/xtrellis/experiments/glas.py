@@ -54,6 +54,8 @@ FACTORS: dict[str, tuple[Any, ...]] = {
     "n_negatives": (0, 1000, 5000),
     "batch_size": (256, 1024, 4096),
     "epochs": (5, 10, 20),
+    "learning_rate": (0.05, 0.1, 0.4),
+    "label_terms": ("bias", "bias and length"),
     "weight_norm": (False,),
     "refit": (True,),
 }

@@ -147,6 +147,36 @@ def test_a_prior_is_taken_from_cosines_everywhere(data, tmp_path):
     np.testing.assert_array_equal(loaded.label_vectors, plain.label_vectors)
 
 
+@pytest.mark.parametrize("terms", ["bias", "bias and length"])
+def test_biases_and_lengths_of_labels_are_trained(data, tmp_path, terms):
+    model = small(label_terms=terms, holdout=0, prior=0.0).fit(data.X, data.Y)
+    V, counts = model.network.V, np.asarray((data.Y > 0).sum(0)).ravel()
+    assert V.shape == (40, model.dim + 1)
+    assert (
+        np.corrcoef(V[counts > 0, -1], np.log(counts[counts > 0]))[0, 1] > 0.3
+    )  # frequent labels are right more often
+    lengths = np.linalg.norm(V[counts > 0, :-1], axis=1)
+    assert (np.ptp(lengths) > 1e-3) == (terms != "bias")
+    np.testing.assert_allclose(np.linalg.norm(model.label_vectors[counts > 0], axis=1), 1, atol=1e-5)
+    top = model.predict(data.X[:5], k=3)
+    expected = model.embed(data.X[:5]) @ V[:, :-1].T + V[:, -1]
+    np.testing.assert_allclose(top.scores[:, 0], expected.max(axis=1), atol=1e-5)
+    why = model.explain(data.X[[0]], int(top.labels[0, 0]))
+    assert why.score == pytest.approx(top.scores[0, 0], abs=1e-6)
+    assert why.paths[0].steps[0].margin == pytest.approx(why.score, abs=1e-5)
+    model.save(tmp_path / "m")
+    np.testing.assert_array_equal(
+        xt.load(tmp_path / "m").predict(data.X, k=5).scores, model.predict(data.X, k=5).scores
+    )
+    rare = small(label_terms=terms, holdout=0, prior=0.05, threads=2).fit(data.X, data.Y)
+    moved = rare.network.V[:, -1] - V[:, -1]  # a prior comes on top
+    assert np.corrcoef(moved[counts > 0], np.log(counts[counts > 0]))[0, 1] == pytest.approx(-1, abs=1e-4)
+    with pytest.raises(Stop), progress.listen(StopAfter(1)):
+        small(label_terms=terms, holdout=0, prior=0.0).fit(data.X, data.Y, checkpoint=tmp_path / "c")
+    again = small(label_terms=terms, holdout=0, prior=0.0).fit(data.X, data.Y, checkpoint=tmp_path / "c")
+    np.testing.assert_array_equal(again.network.V, V)
+
+
 def test_held_out_rows_choose_the_prior():
     """Labels 0 (frequent) and 1 (rare) look alike but for a little, which favours the rare one by mistake."""
     V = np.array([[1, 0], [np.cos(0.3), np.sin(0.3)]], np.float32)

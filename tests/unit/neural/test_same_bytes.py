@@ -14,9 +14,9 @@ import xtrellis as xt
 from xtrellis.neural.encoders.bag import BagEncoder
 from xtrellis.neural.training.pytorch import run_pieces
 
-# One of 18 differed once, in the sixth digit: a product of matrices on two threads where one was meant. A library that adds
-# in another order on two threads does so from some 1,000 terms a sum on, so vectors are as long as that; with 16 dimensions
-# all 50 trainings were the same even without what mended it, with 1,024 each of them differs.
+# One of 18 differed once, in the sixth digit: a product of matrices on two threads where one was meant. A library that
+# adds in another order on two threads does so from some 1,000 terms a sum on, so vectors are as long as that; with 16
+# dimensions all 50 trainings were the same even without what mended it, with 1,024 each of them differs.
 RUNS = 50
 COMMON = {"encoder": BagEncoder(dim=1024), "epochs": 2, "batch_size": 96, "holdout": 0.0}
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..figures import Figures, spread, table
 from .index import AT
+from .unseen import KINDS, WAYS
 
 STEPS = ("stage 1", "stage 2", "+ ranker", "+ logistic ranker", "+ calibration", "× 3")
 OTHERS = ("encoder-ova", "xr-linear", "overlap")
@@ -34,6 +35,7 @@ def page(rows: list[dict[str, Any]], figures: Figures) -> str:
             _steps(here),
             _gains(here),
             _costs(here),
+            _unseen(here),
             _sweeps(here),
             _pruning(here),
             _index(here, figures, key),
@@ -84,6 +86,29 @@ def _gains(rows: list[dict[str, Any]]) -> str:
     if ova:
         text += f" Stage 2 against brute force: R@100 {gain(ova, two, 'R@100')}, P@1 {gain(ova, two, 'P@1')}."
     return text
+
+
+def _unseen(rows: list[dict[str, Any]]) -> str:
+    """A line for each way and kind of labels."""
+    here = _with(rows, "way")
+    if not here:
+        return ""
+    shown = {
+        WAYS[0]: "ELIAS, `unseen_labels`",
+        WAYS[1]: "ELIAS without",
+        WAYS[2]: "cosine of the words of name and row",
+    }
+    metrics = ("P@1", "R@10", "R@100")
+    lines = [
+        [shown[way], kind, *(spread([row["by kind"][kind][m] for row in _of(here, way=way)]) for m in metrics)]
+        for kind in KINDS
+        for way in WAYS
+    ]
+    text = (
+        f"Labels without rows: {here[0]['held-out labels']:,} labels, drawn at random, lost all their training rows; "
+        "test rows that have a label of the kind, all labels compete."
+    )
+    return f"{text}\n\n" + table(["", "labels that count", *metrics], lines)
 
 
 def _sweeps(rows: list[dict[str, Any]]) -> str:

@@ -245,8 +245,8 @@ class Glas(FeatureModel):
             regularizer_weight=self.regularizer_weight, input_dropout=self.input_dropout,
             dropout_scale=self.dropout_scale, scale=self.scale,
             n_negatives=self.n_negatives, batch_size=batch_size, epochs=self.epochs,
-            learning_rate=self.learning_rate, weight_norm=self.weight_norm, init=self.init, label_terms=self.label_terms,
-            seed=self.seed, threads=self.threads,
+            learning_rate=self.learning_rate, weight_norm=self.weight_norm, init=self.init,
+            label_terms=self.label_terms, seed=self.seed, threads=self.threads,
         )  # fmt: skip
 
     def embed(self, X: Any, *, texts: Sequence[str] | None = None) -> Float32:
@@ -258,7 +258,11 @@ class Glas(FeatureModel):
     def label_vectors(self) -> Float32:
         """One unit vector per label (0 for labels without rows)."""
         V = self.network.label_vectors
-        return V if self.label_terms != "bias and length" else V / np.maximum(np.linalg.norm(V, axis=1, keepdims=True), np.float32(1e-12))
+        return (
+            V
+            if self.label_terms != "bias and length"
+            else V / np.maximum(np.linalg.norm(V, axis=1, keepdims=True), np.float32(1e-12))
+        )
 
     def predict(self, X: Any, k: int = 10, *, texts: Sequence[str] | None = None) -> TopK:
         """The k best labels of each row, by cosine and what `prior` adds to it."""

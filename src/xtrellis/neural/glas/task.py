@@ -242,7 +242,7 @@ class GlasTask:
 
     def _parts(self) -> dict[str, Any]:
         trained = {"embedding": self.embedding, "labels": self.labels, "dense": self.dense}
-        return trained | {f"label {name}": scalars for name, scalars in self.terms.items()}
+        return trained | {f"label_{name}": scalars for name, scalars in self.terms.items()}
 
     def arrays(self) -> dict[str, Array]:
         parts = {name: part.arrays() for name, part in self._parts().items()}
