@@ -2,11 +2,13 @@
 
     python benchmarks/cost.py measure --rows 40000 --labels 20000 [--features 10000] [--nonzeros 30] [--use check]
     python benchmarks/cost.py fit
+    python benchmarks/cost.py lanes
     python benchmarks/cost.py ask --rows 100e6 --labels 10e6 --features 3e6 --nonzeros 100 --nodes 64 --cores 16
 
 `measure` trains xr-linear on synthetic rows stage by stage on one thread, and records processor seconds beside the
 counts that they should grow with. `fit` finds one constant a count (least squares of relative errors, none below 0) on
-the lines that are not for checking, and compares with those that are. `ask` multiplies.
+the lines that are not for checking, and compares with those that are. `lanes` measures what a root costs whose 16
+classifiers are solved 16, 8 or 4 at a time, as those of huge nodes are. `ask` multiplies.
 """
 
 from __future__ import annotations
@@ -25,11 +27,12 @@ from common import RESULTS, record
 from scipy.optimize import nnls
 
 import xtrellis as xt
+from xtrellis._native import linear as native
 from xtrellis.data import TrainingData
 from xtrellis.index import BalancedTree, build_tree
 from xtrellis.index.shape import balanced_levels
 from xtrellis.labels import LabelSpace
-from xtrellis.linear.blocks import GROUP
+from xtrellis.linear.blocks import GROUP, HUGE, MAX_BLOCK, SMALL_GROUP, groups
 from xtrellis.linear.memory import give_back
 from xtrellis.linear.packed import PackedTree, ranks_by_frequency
 from xtrellis.linear.routes import Routes, Visitors
@@ -206,14 +209,58 @@ def fit(_: argparse.Namespace) -> None:
             record("cost", use="checked", shape=shape, measured=round(found, 3), modelled=round(told, 3), stages=stages)
 
 
+def lanes(args: argparse.Namespace) -> None:
+    """Processor seconds of a root by how many of its classifiers are solved together; the least of three turns."""
+    data = xt.synthetic(
+        n_rows=args.rows, n_labels=args.labels, n_features=args.features, features_per_row=args.nonzeros, seed=0
+    )
+    rows, model = TrainingData.of(data, None).at_unit_length(), xt.LinearTree(seed=0, threads=1)
+    tree = build_tree(model.index, LabelSpace(rows, threads=1), seed=0)
+    routes, how, X = Routes.of_nodes(rows.Y, tree, 0, 1), model.solver(), rows.X
+    spent: dict[int, list[float]] = {16: [], 8: [], 4: []}
+    for _ in range(3):
+        for width, turns in spent.items():
+            begun = time.process_time()
+            for first, count in groups(0, 16, width):
+                native.train(
+                    X.indptr, X.indices, X.data, X.shape[1], routes.rows, routes.positive_offsets, routes.positives,
+                    np.zeros(0, np.float32), first=first, count=count, bias=how.bias, loss=0,
+                    cost_positive=how.cost_positive, cost_negative=how.cost_negative, tolerance=how.tolerance,
+                    epochs=how.epochs, threshold=how.prune, max_weights=how.max_weights, key=1, files=None,
+                )  # fmt: skip
+            turns.append(time.process_time() - begun)
+    told = {str(width): round(min(turns), 3) for width, turns in spent.items()}
+    shape = {"rows": rows.n_rows, "labels": rows.n_labels, "features": rows.n_features, "nonzeros": args.nonzeros}
+    record("cost", use="lanes", seed=0, **shape, root_seconds=told)
+    print(told)
+
+
+def alone(read: list[dict[str, Any]]) -> float:
+    """What a group of 4 costs of one of 16, by the newest line."""
+    told = [line["root_seconds"] for line in read if line.get("use") == "lanes"]
+    return told[-1]["4"] / told[-1]["16"] / 4 if told else 1.0
+
+
+def every_line() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (RESULTS / "cost.jsonl").read_text().splitlines()]
+
+
 def imagined(args: argparse.Namespace, like: dict[str, Any]) -> dict[str, Any]:
     """The counts of a training nobody has run; what shapes do not tell is as in the largest run that was measured."""
     n, labels, pairs = int(args.rows), int(args.labels), int(args.rows * args.labels_a_row)
     levels = balanced_levels(labels, BalancedTree().arity, BalancedTree().max_leaf)
     a_visit = like["visits"] / like["levels"] / like["pairs"]  # nodes of a level that a label leads a row to
     visits = [n if level is levels[0] else min(n * level.nodes, pairs * a_visit) for level in levels]
+    small = alone(every_line())
+
+    def passes_of(rows: float, children: float) -> float:
+        """Groups, those of huge nodes by what they cost."""
+        huge = rows * min(children, MAX_BLOCK) >= HUGE
+        return -(-children // SMALL_GROUP) * small if huge else -(-children // GROUP)
+
     passes = [
-        v * -(-level.children // level.nodes // GROUP) * args.nonzeros for v, level in zip(visits, levels, strict=True)
+        v * passes_of(v / level.nodes, level.children // level.nodes) * args.nonzeros
+        for v, level in zip(visits, levels, strict=True)
     ]
     sizes = [(v / level.nodes) ** 0.25 for v, level in zip(visits, levels, strict=True)]
     classifiers = sum(level.children for level in levels)
@@ -250,8 +297,8 @@ def ask(args: argparse.Namespace) -> None:
             "data folder": (8 * line["rows"] * line["nonzeros"] + 4 * line["pairs"] + 16 * line["rows"]) / 1e9,
             "label vectors (driver)": 8 * line["entries"] / 1e9,
             "labels × rows (driver)": 12 * line["pairs"] / 1e9,
-            "largest task: root, part of 16 classifiers": 8 * line["rows"] * line["nonzeros"] / 1e9,
-            "what the solver knows of the root's rows": 108 * line["rows"] / 1e9,
+            "largest task: root, part of 4 classifiers": 8 * line["rows"] * line["nonzeros"] / 1e9,
+            "what the solver knows of the root's rows": (16 + 8 * 2 + 4 * 4 + 32) * line["rows"] / 1e9,
             "model": line["model_bytes"] / 1e9,
             "rows read by tasks": 8 * line["visits"] * line["nonzeros"] / 1e9,
             "rows read for label vectors": 8 * line["pairs"] * line["nonzeros"] / 1e9,
@@ -267,7 +314,7 @@ def ask(args: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
-    for name, function in (("measure", measure), ("fit", fit), ("ask", ask)):
+    for name, function in (("measure", measure), ("fit", fit), ("lanes", lanes), ("ask", ask)):
         command = commands.add_parser(name)
         command.set_defaults(function=function)
         if name != "fit":

@@ -4,7 +4,9 @@ Rows are synthetic (`--rows`, `--labels`, `--features`, `--nonzeros`): ascending
 for one label than for another, drawn as fast as a disk takes them, and written to a data folder block by block. Each
 training is a process of its own, whose largest resident set is the system's own count (VmHWM, Python and libraries
 included), beside the bytes that it has read, from the disk or what the system holds of it; the models must be the same
-to the byte. Appends a line to benchmarks/results/outside.jsonl.
+to the byte. With `--texts` the rows are texts of so many words (words and labels by Zipf's law), and a tagger reads and
+learns them; with `--defaults` the tree is that of a `LinearTree` of which nothing was said. Appends a line to
+benchmarks/results/outside.jsonl.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from common import record
@@ -45,8 +48,17 @@ def block(rng: np.random.Generator, n: int, args: argparse.Namespace) -> tuple[c
 
 def make(args: argparse.Namespace, folder: Path) -> None:
     rng = np.random.default_rng(0)
+    words = np.array([f"word{i}" for i in range(args.features)], object)
     with Writer(folder) as out:
         for first in range(0, args.rows, BLOCK):
+            if args.texts:
+                n = min(BLOCK, args.rows - first)
+                drawn = (args.features ** rng.random((n, args.texts)) - 1).astype(np.int64)
+                labels = (args.labels ** rng.random(n) - 1).astype(np.int32)
+                out.add_texts([" ".join(row) for row in words[(drawn + 37 * labels[:, None]) % args.features]])
+                shape = (n, args.labels)
+                out.add_labels(csr_array((np.ones(n, np.float32), labels, np.arange(n + 1)), shape=shape))
+                continue
             X, Y = block(rng, min(BLOCK, args.rows - first), args)
             out.add_features(X)
             out.add_labels(Y)
@@ -58,15 +70,21 @@ def counted_reads() -> dict[str, int]:
     return {"read": int(told["rchar"]), "from_disk": int(told["read_bytes"])}
 
 
-def train(folder: str, to: str, limit: str, epochs: str) -> None:
+def train(folder: str, to: str, limit: str, epochs: str, defaults: str) -> None:
     """In a process of its own."""
     data = xt.open(folder)
-    if limit == "none":
-        data = xt.Dataset(data.X.copy(), data.Y.copy())
-    index = xt.BalancedTree(arity=8, max_leaf=8)
-    model = xt.LinearTree(
-        index=index, seed=1, threads=2, max_epochs=int(epochs), memory_limit=None if limit == "none" else limit
-    )
+    kept = None if limit == "none" else limit
+    if kept is None:
+        X, texts = None if data.X is None else data.X.copy(), None if data.texts is None else list(data.texts)
+        data = xt.Dataset(X, data.Y.copy(), texts=texts)
+    model: Any
+    if defaults == "True":
+        model = xt.LinearTree(seed=1, threads=2, memory_limit=kept)
+    else:
+        index = xt.BalancedTree(arity=8, max_leaf=8)
+        model = xt.LinearTree(index=index, seed=1, threads=2, max_epochs=int(epochs), memory_limit=kept)
+    if data.texts is not None:
+        model = xt.Tagger(xt.Vectorizer(threads=2), model)
     begun, spent = time.monotonic(), time.process_time()
     before = counted_reads()
     model.fit(data)
@@ -87,6 +105,8 @@ def main() -> None:
     for name, value in (("rows", 130_000), ("labels", 64), ("features", 50_000), ("nonzeros", 1000), ("epochs", 3)):
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--limit", default="200MB")
+    parser.add_argument("--texts", type=int, default=0, help="words a row, instead of features")
+    parser.add_argument("--defaults", action="store_true")
     parser.add_argument("--skip-memory", action="store_true")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
@@ -98,6 +118,7 @@ def main() -> None:
         for name in ("outside",) if args.skip_memory else ("outside", "memory"):
             limit = args.limit if name == "outside" else "none"
             call = [sys.executable, __file__, "--train", str(folder), f"{place}/{name}", limit, str(args.epochs)]
+            call.append(str(args.defaults))
             done = subprocess.run(call, capture_output=True, text=True, check=False)
             if done.returncode:
                 sys.exit(done.stderr)
@@ -111,6 +132,6 @@ def main() -> None:
 
 if __name__ == "__main__":
     if "--train" in sys.argv:
-        train(*sys.argv[2:6])
+        train(*sys.argv[2:7])
     else:
         main()

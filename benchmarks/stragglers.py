@@ -23,7 +23,7 @@ from xtrellis.index import BalancedTree
 from xtrellis.index.halves import subtrees_of
 from xtrellis.index.shape import balanced_levels
 from xtrellis.labels.space import far_parts
-from xtrellis.linear.blocks import GROUP, LARGE, MAX_BLOCK
+from xtrellis.linear.blocks import GROUP, HUGE, LARGE, MAX_BLOCK, SMALL_GROUP
 from xtrellis.linear.remote import LEAST, TASKS
 from xtrellis.linear.segments import MAX_SEGMENT
 
@@ -137,8 +137,9 @@ def cut(total: float, n: int) -> list[float]:
 def blocks(levels: Sequence[tuple[int, int, float]], seconds: float, workers: int) -> Iterator[float]:
     """Seconds of the tasks of classifiers: `levels` are (nodes, children, rows that visit them).
 
-    A node's blocks of up to 256 children are cut at 32 if the node would leave workers idle and has many rows; small
-    blocks of a segment go together until they are a share of its work.
+    A node's blocks of up to 256 children are cut at 32 if the node would leave workers idle and has many rows, at 4 if
+    it has so many that these are groups of their own; small blocks of a segment go together until they are a share of
+    its work.
     """
     total = sum(visits * children / nodes for nodes, children, visits in levels)
     for nodes, children, visits in levels:
@@ -146,7 +147,8 @@ def blocks(levels: Sequence[tuple[int, int, float]], seconds: float, workers: in
         segments = max(1, round(children / MAX_SEGMENT)) if nodes > 1 else 1
         in_segment = max(1, round(nodes / segments))
         wide = per_node <= workers * MAX_BLOCK and rows * min(per_node, MAX_BLOCK) >= LARGE
-        piece = rows * min(per_node, GROUP if wide else MAX_BLOCK)
+        huge = rows * min(per_node, MAX_BLOCK) >= HUGE
+        piece = rows * min(per_node, SMALL_GROUP if huge else GROUP if wide else MAX_BLOCK)
         a_node = max(1, round(rows * per_node / piece))
         enough = max(LEAST, in_segment * rows * per_node / (TASKS * workers))
         together = max(1, int(enough // piece))

@@ -9,8 +9,10 @@ import numpy as np
 
 import xtrellis as xt
 from xtrellis.data import RowSource, all_rows, near_rows
+from xtrellis.engines import predicting
 from xtrellis.engines.predicting import loaded, shared_model
 from xtrellis.linear.remote import Bundle
+from xtrellis.store import saved_files
 
 
 def test_a_model_that_arrives_with_every_task_is_loaded_once(tmp_path):
@@ -24,6 +26,23 @@ def test_a_model_that_arrives_with_every_task_is_loaded_once(tmp_path):
         assert one.threads == 1
     second.save(tmp_path / "model")  # another one in the same place
     assert loaded(shared_model(tmp_path / "model")).cost == 2.0
+
+
+def test_a_model_is_packed_again_only_if_it_has_changed(monkeypatch):
+    data = xt.synthetic(n_rows=200, n_labels=20, n_features=100, seed=0)
+    model, packed = xt.LinearTree().fit(data), []
+    monkeypatch.setattr(predicting, "saved_files", lambda given: packed.append(given) or saved_files(given))
+    engine = xt.engines.Local(1)
+    first = [predicting.predict_all(engine, model, data, 3, 50) for _ in range(2)][1]
+    assert len(packed) == 1
+    assert np.array_equal(first.scores, model.predict(data.X, k=3).scores)
+    model.set_params(beam=1)
+    narrow = predicting.predict_all(engine, model, data, 3, 50)
+    assert np.array_equal(narrow.scores, model.predict(data.X, k=3).scores)
+    model.fit(data.X, data.Y, sample_weight=np.where(np.arange(200) % 2, 1.0, 3.0))
+    again = predicting.predict_all(engine, model, data, 3, 50)
+    assert np.array_equal(again.scores, model.predict(data.X, k=3).scores)
+    assert len(packed) == 3
 
 
 def test_the_same_answers_in_threads(tmp_path):

@@ -510,24 +510,152 @@ def test_an_answer_that_is_lost_before_it_was_fetched(cluster):
     assert found == {i: i for i in range(12)}
 
 
-def test_a_node_that_is_removed(cluster, data, expected, tmp_path):
-    """The last test: a driver that joins later may be led to the node that is gone."""
-    with xt.engines.Ray(cluster.address) as engine:
+PREDICTING = """
+import sys, warnings
+warnings.filterwarnings("ignore")
+import xtrellis as xt
+from xtrellis.engines import predict_to
+model, data, to, address = sys.argv[1:]
+predict_to(xt.engines.Ray(address), model, xt.open(data), to, k=3, batch=100)
+"""
+
+
+def test_a_driver_that_is_killed_while_it_predicts(cluster, data, tmp_path):
+    trained = model().fit(data)
+    trained.save(tmp_path / "model")
+    xt.write(data, tmp_path / "data.xt")
+    stored = xt.open(tmp_path / "data.xt")
+    predict_to(xt.engines.Local(1), tmp_path / "model", stored, tmp_path / "whole", k=3, batch=100)
+    given = [str(tmp_path / name) for name in ("model", "data.xt", "answers")]
+    call = [sys.executable, "-c", PREDICTING, *given, cluster.address]
+    driver = subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    parts = tmp_path / "answers"
+    wait_until(lambda: any(parts.glob("part-*.jsonl")))
+    driver.kill()
+    driver.wait()
+    there = {file.name: file.stat().st_mtime_ns for file in parts.glob("part-*.jsonl")}
+    assert 0 < len(there) < 15
+    assert not (parts / "predictions.json").exists()
+    subprocess.run(call, check=True, stdout=subprocess.DEVNULL)
+    assert content(parts) == content(tmp_path / "whole")
+    assert {name: (parts / name).stat().st_mtime_ns for name in there} == there
+
+
+def wait_until(true):
+    deadline = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+
+
+FULL = """
+import resource, sys, warnings
+warnings.filterwarnings("ignore")
+import xtrellis as xt
+from xtrellis.engines import predict_to
+model, data, to = sys.argv[1:]
+stored = xt.open(data)
+def small():
+    import resource
+    resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+def large():
+    import resource
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+with xt.engines.Ray(workers=1) as engine:
+    engine.run(small, [(0, ())], lambda *_: None)  # where its files end from now on, as on a full disk: Ray's logs are smaller
+    try:
+        predict_to(engine, model, stored, to, k=400, batch=100)
+    except xt.StoreError as error:
+        print(error)
+    engine.run(large, [(0, ())], lambda *_: None)
+    print(predict_to(engine, model, stored, to, k=400, batch=100))
+"""
+
+
+def test_a_full_disk_where_a_worker_writes(data, tmp_path):
+    model().fit(data).save(tmp_path / "model")
+    xt.write(data.select(slice(0, 150)), tmp_path / "data.xt")
+    call = [sys.executable, "-c", FULL, *(str(tmp_path / name) for name in ("model", "data.xt", "answers"))]
+    done = subprocess.run(call, capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr
+    assert "File too large; parts that are there stay, and the same call goes on with the others" in done.stdout
+    assert done.stdout.splitlines()[-1] == "150"
+    left = sorted(file.name for file in (tmp_path / "answers").iterdir())
+    assert left == ["part-00000-of-00002.jsonl", "part-00001-of-00002.jsonl", "predictions.json"]
+
+
+class Watched(xt.engines.Ray):
+    """Its tasks of one kind say where they are at work, and wait there."""
+
+    def _run(self, function, queue, done, split):
+        watched = waiting(function, str(self.place)) if function.__name__ == self.hit else function
+        super()._run(watched, queue, done, split)
+
+
+def waiting(function, place):
+    """The same function; its first tasks leave a mark with their node and process, and wait until somebody has looked.
+    Made here, so that Ray takes it along."""
+
+    def task(*arguments):
+        import os
+        import time
+        from pathlib import Path
+
+        import ray
+
+        mark = Path(place) / f"{ray.get_runtime_context().get_node_id()}-{os.getpid()}-{time.monotonic_ns()}"
+        if len(list(Path(place).glob("*-*-*"))) < 8 and not (Path(place) / "seen").exists():
+            mark.touch()
+            end = time.monotonic() + 60
+            while not (Path(place) / "seen").exists() and time.monotonic() < end:
+                time.sleep(0.01)
+        return function(*arguments)
+
+    return task
+
+
+@pytest.mark.parametrize("hit", ["solve_all", "answer"])
+def test_work_that_is_under_way_on_a_node_or_a_worker_is_done_again(cluster, data, expected, tmp_path, hit):
+    """In training and in prediction: a task waits on the node until this has gone, or in the worker until that has."""
+    for what in ("worker", "node"):
+        place = tmp_path / what
+        place.mkdir()
         node = cluster.add_node(num_cpus=2)
         cluster.wait_for_nodes()
-        assert engine.workers == 4
-        removed = threading.Timer(0.2, cluster.remove_node, (node,), {"allow_graceful": False})
-        removed.start()
-        for _ in range(2):
-            trained = model().fit(data, engine=engine)
-        removed.join()
-        trained.save(tmp_path / "model")
-        node = cluster.add_node(num_cpus=2)
-        cluster.wait_for_nodes()
-        removed = threading.Timer(0.1, cluster.remove_node, (node,), {"allow_graceful": False})
-        removed.start()
-        found = engine.predict(trained, data, k=5, batch=20)
-        removed.join()
-        again = trained.predict(data.X, k=5)
-        assert np.array_equal(found.labels, again.labels)
-    assert content(tmp_path / "model") == expected
+        lost = []
+
+        def strike(place=place, node=node, what=what, lost=lost):
+            wait_until(lambda: list(place.glob(f"{node.node_id}-*")))
+            pid = int(next(place.glob(f"{node.node_id}-*")).name.split("-")[1])
+            if what == "worker":
+                os.kill(pid, signal.SIGKILL)
+            else:
+                cluster.remove_node(node, allow_graceful=False)
+            wait_until(lambda: not Path(f"/proc/{pid}").exists() or "Z" in stat_of(pid))
+            lost.append(pid)
+            (place / "seen").touch()
+
+        thread = threading.Thread(target=strike)
+        thread.start()
+        with Watched(cluster.address) as engine:
+            engine.place, engine.hit = place, hit
+            if hit == "solve_all":
+                model().fit(data, engine=engine).save(tmp_path / f"model-{what}")
+                assert content(tmp_path / f"model-{what}") == expected
+            else:
+                trained = model().fit(data)
+                found, again = engine.predict(trained, data, k=5, batch=100), trained.predict(data.X, k=5)
+                assert np.array_equal(found.labels, again.labels)
+                assert np.array_equal(found.scores, again.scores)
+        thread.join()
+        assert lost, "a task was at work there"
+        if what == "worker":
+            cluster.remove_node(node, allow_graceful=False)
+
+
+def stat_of(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return "Z"

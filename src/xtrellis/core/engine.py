@@ -24,6 +24,7 @@ class Engine(ABC):
     """Runs a function on many tasks. Use as a context, or give it to `fit`, which does so."""
 
     far = False  # True if tasks run in other processes
+    kept: tuple[Any, Any] | None = None  # what it has shared last, and of what it was made: until it ends
 
     def __enter__(self) -> Self:
         return self

@@ -20,7 +20,7 @@ from ..arrays import TopK
 from ..core import DataError, Engine, InputError, StoreError, as_path, clear_calls, integer, progress, require, shown
 from ..data import Dataset, StoredDataset, open
 from ..model import Model, check_k
-from ..store import load, load_files, saved_files
+from ..store import Content, load, load_files, saved_files
 from ..tagger import Tagger
 
 DONE = "predictions.json"
@@ -99,6 +99,20 @@ def shared_model(model: Any) -> SharedModel:
     return SharedModel(hashlib.sha256(bytes(files[MANIFEST])).hexdigest(), files)
 
 
+def share_model(engine: Engine, model: Any) -> tuple[SharedModel, Any]:
+    """A model and the handle of it. An engine that stays open keeps the last one: a model that is as it was is neither
+    packed nor hashed again."""
+    if not isinstance(model, (Model, Tagger)):
+        files = shared_model(model)
+        return files, engine.share(files)
+    content = Content(model)
+    if engine.kept is None or engine.kept[0] != content:
+        files = shared_model(model)
+        engine.kept = content, (files, engine.share(files))
+    shared: tuple[SharedModel, Any] = engine.kept[1]
+    return shared
+
+
 _models: dict[str, tuple[Any, SharedModel]] = {}  # of this process: the last one
 
 
@@ -155,10 +169,9 @@ def predict_all(engine: Engine, model: Any, dataset: Dataset, k: int, batch: int
     require(dataset, Dataset, "dataset", "an xt.Dataset")
     k = check_k(k)
     integer(at_least=1)("batch", batch)
-    files = shared_model(model)
+    files, handle = share_model(engine, model)
     n_labels = (files.load() if isinstance(files.place, str) else model).n_labels
     width = min(k, n_labels)
-    handle = engine.share(files)
     labels = np.full((dataset.n_rows, width), -1, np.int32)
     scores = np.zeros((dataset.n_rows, width), np.float32)
     with progress.step("predicting", total=dataset.n_rows, unit="rows") as advance:

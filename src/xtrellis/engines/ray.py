@@ -61,9 +61,11 @@ class Ray(Engine):
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._depth -= 1
-        if self._depth == 0 and self._started:
-            self._started, self._own, self._remote = False, False, None
-            self._ray.shutdown()
+        if self._depth == 0:
+            self.kept = None
+            if self._started:
+                self._started, self._own, self._remote = False, False, None
+                self._ray.shutdown()
 
     def _connect(self) -> None:
         ray = self._ray = load_ray()

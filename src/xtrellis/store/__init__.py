@@ -4,7 +4,7 @@ Trainings under way lie in folders of their own (`Checkpoint`, `Stages`); large 
 """
 
 from .checkpoint import Checkpoint, discard
-from .copies import Copyable, load_files, saved_files
+from .copies import Content, Copyable, load_files, saved_files
 from .describe import Description, describe
 from .growing import GrowingArray
 from .journal import append_to_journal, journal_line, journal_lock
@@ -20,8 +20,8 @@ from .swap import target_of
 from .write import save
 
 __all__ = [
-    "IN_MEMORY", "Checkpoint", "Copyable", "Description", "DiskScratch", "GrowingArray", "Resident", "Scratch",
-    "Stages", "State", "Storable", "add_kernel", "append_to_journal", "content_hash", "describe", "discard",
+    "IN_MEMORY", "Checkpoint", "Content", "Copyable", "Description", "DiskScratch", "GrowingArray", "Resident",
+    "Scratch", "Stages", "State", "Storable", "add_kernel", "append_to_journal", "content_hash", "describe", "discard",
     "dump_json", "file_array", "journal_line", "journal_lock", "let_go", "load", "load_files", "map_file",
     "parse_json", "register", "resident", "resolve", "row_files", "save", "saved_files", "target_of",
 ]  # fmt: skip

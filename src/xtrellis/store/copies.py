@@ -92,6 +92,26 @@ def saved_files(obj: Storable) -> dict[str, UInt8]:
     return {name: np.frombuffer(content, np.uint8) for name, content in to_files(obj).items()}
 
 
+class Content:
+    """What `save` would write, as it is now: to see whether anything of it is another one later, without hashing it.
+    Arrays of a fitted object are replaced, never changed."""
+
+    def __init__(self, obj: Storable) -> None:
+        self._root, arrays = taken_apart(obj)
+        self._arrays = {(file, name): array for file, some in arrays.items() for name, array in some.items()}
+        self._lines = list(obj.journal_lines())
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Content)
+            and (self._root, self._lines) == (other._root, other._lines)
+            and self._arrays.keys() == other._arrays.keys()
+            and all(other._arrays[name] is array for name, array in self._arrays.items())
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 def load_files(files: Mapping[str, UInt8]) -> Any:
     """The object again; its arrays are views of the files."""
     return rebuilt(MemoryFolder({name: memoryview(content) for name, content in files.items()}))  # type: ignore[arg-type]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from typing import Any
 
 from ..arrays import StringTable
 from ..data import TrainingData
@@ -26,6 +27,13 @@ class PreparedData(TrainingData):
     vectorizer: Vectorizer | None = None
     feature_names: StringTable | None = None
     label_ids: StringTable | None = None  # of a vocabulary, by which labels are known
+
+    @classmethod
+    def of_checked(cls, data: TrainingData, **beside: Any) -> PreparedData:
+        """Data that was checked, with what belongs to it. It is not looked at again: it may be more than memory."""
+        made = object.__new__(cls)
+        vars(made).update(vars(data) | beside)
+        return made
 
     @property
     def names(self) -> StringTable:

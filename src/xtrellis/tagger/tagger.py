@@ -143,7 +143,7 @@ class Tagger(NamesLabels, Living, Copyable):
             label_features=None if vectorizer is None or named is None else vectorizer.transform(named),
         )
         features = None if vectorizer is not None else data.feature_names
-        return PreparedData(**vars(checked), vectorizer=vectorizer, feature_names=features, label_ids=learn.ids)
+        return PreparedData.of_checked(checked, vectorizer=vectorizer, feature_names=features, label_ids=learn.ids)
 
     def estimate(
         self, data: PreparedData | Dataset | Iterable[str], labels: Iterable[Iterable[str]] | None = None

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._native import text as native
-from ..arrays import Int64
+from ..arrays import Int64, StringTable
 from .points import PointTable
 
 LARGEST_BLOCK = 4 << 20  # characters; a block takes well under a second, so Ctrl-C and progress stay quick
@@ -30,22 +30,26 @@ _CUT = re.compile(r"[\x00-\x7f\u3001\u3002\u4e00-\u9fff]")
 
 
 class Block(NamedTuple):
-    """Rows [begin, end) and about how many characters they have."""
+    """Rows [begin, end) and about how many characters, or bytes, they have."""
 
     begin: int
     end: int
     size: int
 
 
-def blocks(texts: Sequence[str], threads: int) -> list[Block]:
+def blocks(texts: Sequence[str], threads: int, largest: int | None = None) -> list[Block]:
     """Cut into blocks of nearly equal size: enough of them to keep all threads busy to the end."""
     if not texts:
         return []
-    total = sum(map(len, texts)) + len(texts)
+    if isinstance(texts, StringTable):  # its bytes: to count characters would read all texts, which may lie in files
+        lengths = np.diff(texts.offsets)
+    else:
+        lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    ends = np.cumsum(lengths + 1)
+    total = int(ends[-1])
     if total <= SMALLEST_BLOCK:
         return [Block(0, len(texts), total)]
-    ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)) + 1)
-    size = max(SMALLEST_BLOCK, min(LARGEST_BLOCK, total // (4 * threads) + 1))
+    size = max(SMALLEST_BLOCK, min(largest or LARGEST_BLOCK, total // (4 * threads) + 1))
     cuts = np.searchsorted(ends, np.arange(size, total, size), side="left") + 1
     edges = np.unique(np.concatenate([[0], cuts, [len(texts)]]))
     sizes = np.diff(np.concatenate([[0], ends])[edges])

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 FEW, SHORT = 64, 16 << 10  # texts, and characters of them all, that are read at once: without threads or progress
 GROUP = 4  # blocks for each thread, of texts that lie in files, that are read together
+FROM_FILES = 1 << 20  # bytes of such a block: texts that are decoded take several times as much
 
 
 class Vectorizer(Configured, Copyable):
@@ -315,8 +316,9 @@ class Vectorizer(Configured, Copyable):
     def _groups(self, function: Any, texts: Sequence[str], title: str) -> Iterator[list[Any]]:
         """The same, some blocks at a time if the texts lie in files: so many of their pages are in memory."""
         threads = thread_count(self.threads)
-        tasks = blocks(texts, threads)
-        step = GROUP * threads if lie_in_files(texts) else max(1, len(tasks))
+        in_files = lie_in_files(texts)
+        tasks = blocks(texts, threads, FROM_FILES) if in_files else blocks(texts, threads)
+        step = GROUP * threads if in_files else max(1, len(tasks))
         with progress.step(title, total=sum(block.size for block in tasks), unit="chars") as advance:
             for first in range(0, len(tasks), step):
                 some = tasks[first : first + step]

@@ -79,3 +79,32 @@ def test_features_of_stored_texts_lie_in_files(tmp_path):
         assert is_on_disk(made.indices)
         for name in ("data", "indices", "indptr"):
             assert np.array_equal(getattr(made, name), getattr(expected, name))
+
+
+TAG = """
+import sys
+import xtrellis as xt
+data = xt.open(sys.argv[1])
+xt.Tagger(xt.Vectorizer(threads=2), xt.LinearTree(memory_limit="130MB", max_epochs=2, threads=2)).fit(data)
+with open("/proc/self/status") as status:
+    print(next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM")))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is counted by /proc")
+def test_texts_are_read_and_learned_within_the_limit(tmp_path):
+    """They, and their features, are more than it; not a page more of them is in memory than is worked on."""
+    rng = np.random.default_rng(2)
+    words = np.array([f"longer-word-number-{i}" for i in range(20_000)], object)
+    drawn = (len(words) ** rng.random((4000, 100)) - 1).astype(np.int64)
+    texts, labels = [" ".join(row) for row in words[drawn]], drawn[:, :1] % 50
+    Y = csr_array((np.ones(4000, np.float32), labels.ravel().astype(np.int32), np.arange(4001)), shape=(4000, 50))
+    with Writer(tmp_path / "data.xt") as out:
+        for _ in range(20):
+            out.add_texts(texts)
+            out.add_labels(Y)
+    assert (tmp_path / "data.xt" / "texts.bytes").stat().st_size > 150e6
+    call = [sys.executable, "-c", TAG, str(tmp_path / "data.xt")]
+    done = subprocess.run(call, capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr
+    assert int(done.stdout) <= 1.1 * 130e6
