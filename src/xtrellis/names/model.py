@@ -165,18 +165,24 @@ class NameMatcher(Model):
             raise InputError(f"names must be lists of names, one for each of {data.n_labels} labels; got {len(names)}")
         if data.texts is None:
             raise RuntimeError("fit has asked for texts")
-        texts = self._read(data.texts)
-        reader, Y = self._reader(), data.Y
+        texts, reader, Y = data.texts, self._reader(), data.Y
         if len(names) > data.n_labels:
             Y = assemble(Y.data, Y.indices, Y.indptr, (data.n_rows, len(names)))
         rows = np.bincount(Y.indices, minlength=len(names)).astype(np.int64)
-        index = build_index(
-            names, reader, texts, rows, partial=float(self.partial), likeness=_least(self.likeness),
-            threads=self.threads,
-        )  # fmt: skip
+
+        def build() -> NameIndex:
+            return build_index(
+                names, reader, texts, rows, partial=float(self.partial), likeness=_least(self.likeness),
+                threads=self.threads,
+            )  # fmt: skip
+
+        # How rare words are is told by whole texts, also where only their first words are read: so a matcher of titles
+        # has the same index as one of texts, and finds it made.
+        how = "names", self.stem, self.fold_accents, self.partial, self.likeness
+        index = build() if self._names is not None else data.once(how, build)
         if not index.n_forms:
             progress.note("no label name has a word with a letter: a NameMatcher finds none of them in texts")
-        scorer = train_scorer(index, reader, texts, Y, seed=self.seed, threads=self.threads)
+        scorer = train_scorer(index, reader, self._read(texts), Y, seed=self.seed, threads=self.threads)
         self._index, self._scorer, self._counted, self._words = index, scorer, 0, None
 
     def _estimate(self, data: TrainingData) -> Estimate:
@@ -198,7 +204,7 @@ class NameMatcher(Model):
             raise InputError("this NameMatcher knows several names a label and cannot learn on: train it again")
         names = [(name,) for name in known_names] if data.known is None else _all_names(data.known)
         counted = self._counted or data.n_rows - len(fresh)
-        reader, first = self._reader(), self._read(texts[:counted])
+        reader, first = self._reader(), texts[:counted]
         known = counted, sum(map(len, first))  # the rows are the same, unless some were forgotten
         words = self._words
         if words is None or words[0] != known:
