@@ -5,6 +5,7 @@
 #include "rank/boost.hpp"
 #include "rank/calibrate.hpp"
 #include "rank/curves.hpp"
+#include "rank/grow.hpp"
 #include "rank/margins.hpp"
 
 namespace xtrellis::rank {
@@ -34,6 +35,13 @@ void sums_of(In2<std::uint8_t> bins, In<std::uint8_t> nodes, In<float> gradients
              Offset n_nodes, Offset n_bins, Offset first, Offset last, Out<double> out) {
     gather_sums(bins.data(), nodes.data(), gradients.data(), curvatures.data(), static_cast<Offset>(bins.shape(1)),
                 places.data(), static_cast<Offset>(places.shape(0)), n_nodes, n_bins, first, last, out.data());
+}
+
+void questions_of(In<double> sums, In<std::int32_t> n_edges, In<std::int32_t> monotone, double l2, double least,
+                  Offset n_nodes, Offset n_bins, Offset first, Offset last, Out<double> gains, Out<std::int32_t> at,
+                  Out<double> sides) {
+    questions(sums.data(), n_edges.data(), {monotone.data(), l2, least}, n_nodes, n_bins, first, last, gains.data(),
+              at.data(), sides.data());
 }
 
 void log_odds_of(In2<Id> feature, In2<float> threshold, In2<float> value, double base, In2<float> inputs, Offset first,
@@ -79,6 +87,10 @@ NB_MODULE(rank, m) {
     m.def("gather_sums", &sums_of, release(), nb::arg("bins").noconvert(), nb::arg("nodes").noconvert(),
           nb::arg("gradients").noconvert(), nb::arg("curvatures").noconvert(), nb::arg("places").noconvert(),
           nb::arg("n_nodes"), nb::arg("n_bins"), nb::arg("first"), nb::arg("last"), nb::arg("out").noconvert());
+    m.def("questions", &questions_of, release(), nb::arg("sums").noconvert(), nb::arg("n_edges").noconvert(),
+          nb::arg("monotone").noconvert(), nb::arg("l2"), nb::arg("least"), nb::arg("n_nodes"), nb::arg("n_bins"),
+          nb::arg("first"), nb::arg("last"), nb::arg("gains").noconvert(), nb::arg("at").noconvert(),
+          nb::arg("sides").noconvert());
     m.def("log_odds", &log_odds_of, release(), nb::arg("feature").noconvert(), nb::arg("threshold").noconvert(),
           nb::arg("value").noconvert(), nb::arg("base"), nb::arg("inputs").noconvert(), nb::arg("first"),
           nb::arg("last"), nb::arg("out").noconvert(), nb::arg("variant") = static_cast<int>(InstructionSet::avx512));

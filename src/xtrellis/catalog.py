@@ -27,7 +27,7 @@ def _tree(index: str, params: dict[str, Any], **more: Any) -> Callable[[], Model
     return make
 
 
-def _overlap() -> LinearTree:
+def _overlap(copies: int = 3) -> LinearTree:
     from .index import BalancedTree, Overlap
     from .linear import LinearTree
 
@@ -36,7 +36,7 @@ def _overlap() -> LinearTree:
     # place counts: nearly as precise as the mean, in less time, since search may stop earlier. And a label that sits
     # where rows are led to is found with a narrower beam. A third place is paid for by weights of one byte and a
     # solver that stops sooner; all of it was chosen together on held-out rows, not one by one.
-    overlap = Overlap(copies=3, max_cluster_size=150, merge="max", beam=5)
+    overlap = Overlap(copies=copies, max_cluster_size=150, merge="max", beam=5)
     index = BalancedTree(arity=32, max_leaf=50)
     return LinearTree(index=index, overlap=overlap, beam=6, tolerance=0.5, storage="int8")
 
@@ -92,7 +92,9 @@ def _witnesses(models: list[Model]) -> Model:
 
 
 def _best() -> Model:
-    return _witnesses([_overlap(), _neighbors(), _names(), _title()])
+    # Two places a label: what a third one is for, rare labels, neighbours and names find. The tree takes a sixth to a
+    # third less time, and on held-out rows of seven data sets the PSP@5 of `best` rose by 0.3 on average.
+    return _witnesses([_overlap(copies=2), _neighbors(), _names(), _title()])
 
 
 def _softmax_tree() -> Model:

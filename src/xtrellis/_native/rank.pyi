@@ -15,6 +15,10 @@ def gather_sums(
     bins: Array, nodes: Array, gradients: Float32, curvatures: Float32, places: Int32, n_nodes: int, n_bins: int,
     first: int, last: int, out: Float64,
 ) -> None: ...
+def questions(
+    sums: Float64, n_edges: Int32, monotone: Int32, l2: float, least: float, n_nodes: int, n_bins: int, first: int,
+    last: int, gains: Float64, at: Int32, sides: Float64,
+) -> None: ...
 def log_odds(
     feature: Int32, threshold: Float32, value: Float32, base: float, inputs: Float32, first: int, last: int,
     out: Float32, variant: int = ...,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -36,6 +37,8 @@ from .unit import unit_on_disk
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+T = TypeVar("T")
 
 MOST_WEIGHT = 1e6  # of a row; and its inverse the least: beyond, float32 loses the other rows
 TOGETHER = 16 << 20  # bytes of a file that are looked at before its pages are let go
@@ -192,6 +195,20 @@ class TrainingData:
         vars(made).update({field.name: getattr(self, field.name) for field in fields(self)})
         vars(made).update(changed)
         return made
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` makes of this data: not again while something that was made under this key is still in use.
+
+        `key` says all that it depends on beside the data. Models that are trained one after another share it so.
+        """
+        found: T | None = self._made.get(key)
+        if found is None:
+            found = self._made[key] = make()
+        return found
+
+    @cached_property
+    def _made(self) -> WeakValueDictionary[Hashable, Any]:
+        return WeakValueDictionary()
 
     @cached_property
     def fingerprint(self) -> dict[str, str | None]:

@@ -34,7 +34,8 @@ TENTHS = 10
 CANDIDATES = 100
 THREE = " + ".join(WITNESSES)
 BEST = f"{THREE} + title"  # names in the first words: little by itself
-FULL = (BEST, THREE, "overlap + neighbors")  # what all that the data has something for are called
+WITHOUT_NAMES = "best: overlap + neighbors"
+FULL = (BEST, WITHOUT_NAMES, THREE, "overlap + neighbors")  # what all that the data has something for are called
 
 
 def plan(data: str, seed: int, small: bool) -> list[Run]:
@@ -147,9 +148,8 @@ def _training(part: Dataset, Y: Csr | None = None) -> TrainingData:
 def _best(data: Prepared, seed: int, threads: int | None) -> list[dict[str, Any]]:
     """The preset as it is."""
     train = _training(data.train)
-    if len(_able(train)) < len(WITNESSES):
-        return [{"witnesses": "none", "note": "no texts or no names: overlap + neighbors"}]
-    return [_row(data, BEST, [preset("best", seed=seed, threads=threads)], train, None)]
+    called = BEST if len(_able(train)) == len(WITNESSES) else WITHOUT_NAMES
+    return [_row(data, called, [preset("best", seed=seed, threads=threads)], train, None)]
 
 
 def _opponents(data: Prepared, seed: int, threads: int | None) -> list[dict[str, Any]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -166,18 +165,24 @@ class NameMatcher(Model):
             raise InputError(f"names must be lists of names, one for each of {data.n_labels} labels; got {len(names)}")
         if data.texts is None:
             raise RuntimeError("fit has asked for texts")
-        texts = self._read(data.texts)
-        reader, Y = self._reader(), data.Y
+        texts, reader, Y = data.texts, self._reader(), data.Y
         if len(names) > data.n_labels:
             Y = assemble(Y.data, Y.indices, Y.indptr, (data.n_rows, len(names)))
         rows = np.bincount(Y.indices, minlength=len(names)).astype(np.int64)
-        index = build_index(
-            names, reader, texts, rows, partial=float(self.partial), likeness=_least(self.likeness),
-            threads=self.threads,
-        )  # fmt: skip
+
+        def build() -> NameIndex:
+            return build_index(
+                names, reader, texts, rows, partial=float(self.partial), likeness=_least(self.likeness),
+                threads=self.threads,
+            )  # fmt: skip
+
+        # How rare words are is told by whole texts, also where only their first words are read: so a matcher of titles
+        # has the same index as one of texts, and finds it made.
+        how = "names", self.stem, self.fold_accents, self.partial, self.likeness
+        index = build() if self._names is not None else data.once(how, build)
         if not index.n_forms:
             progress.note("no label name has a word with a letter: a NameMatcher finds none of them in texts")
-        scorer = train_scorer(index, reader, texts, Y, seed=self.seed, threads=self.threads)
+        scorer = train_scorer(index, reader, self._read(texts), Y, seed=self.seed, threads=self.threads)
         self._index, self._scorer, self._counted, self._words = index, scorer, 0, None
         self._made_from = data.n_rows, sum(map(len, data.texts))
 
@@ -207,7 +212,7 @@ class NameMatcher(Model):
         def words() -> Counter[str]:
             nonlocal kept
             if kept is None:
-                kept = made_from, count_words(self._reader(), self._read(first), self.threads)
+                kept = made_from, count_words(self._reader(), first, self.threads)
             return kept[1]
 
         how = HowFound(self._reader(), float(self.partial), _least(self.likeness), counted, words, self.threads)

@@ -71,9 +71,9 @@ class SymmetricTrees(Storable):
         edges = [_edges(inputs[:, j], right) for j in range(f)]
         bins = np.stack([np.searchsorted(edges[j], inputs[:, j], side="left").astype(np.uint8) for j in range(f)])
         margin = np.full(n, base, np.float64)
-        grown = []
+        signs, grown = np.asarray(monotone, np.int32), []
         for _ in range(growth.trees if total > hits > 0 else 0):
-            tree = _grow(bins, edges, margin, right, weights, np.asarray(monotone), growth, threads)
+            tree = _grow(bins, edges, margin, right, weights, signs, growth, threads)
             if tree is None:
                 break
             grown.append(tree)
@@ -178,31 +178,31 @@ def _grow(
     margin: Float64,
     right: Array,
     weights: Float32,
-    monotone: Array,
+    monotone: Int32,
     growth: Growth,
     threads: int | None,
 ) -> tuple[Int32, Float32, Float32, Float32] | None:
     """One more tree; `margin` is moved on by it. None if no question helps."""
-    p = (1 / (1 + np.exp(-margin))).astype(np.float32)
-    gradients = (right - p) * weights
-    curvatures = p * (1 - p) * weights
+    gradients, curvatures = _slopes(margin, right, weights)
     nodes = np.zeros(len(margin), np.uint8)
     feature, threshold = np.zeros(growth.depth, np.int32), np.full(growth.depth, np.inf, np.float32)
     sums = _sums(bins, nodes, np.arange(len(margin), dtype=np.int32), 1, gradients, curvatures, threads)
+    leaves = sums[0].sum(axis=1)
     for level in range(growth.depth):
         best, question = 0.0, None
-        for j, at, leaves in _questions(sums, edges, monotone, growth):
+        for j, at, sides in _questions(sums, edges, monotone, growth):
             feature[level], threshold[level] = j, edges[j][at]
-            value = _leaf_values(leaves, feature[: level + 1], threshold[: level + 1], monotone, growth)
-            worth = float((2 * leaves[:, 0] * value - (leaves[:, 1] + growth.l2) * value**2).sum())
+            value = _leaf_values(sides, feature[: level + 1], threshold[: level + 1], monotone, growth)
+            worth = float((2 * sides[:, 0] * value - (sides[:, 1] + growth.l2) * value**2).sum())
             if worth > best:
-                best, question = worth, (j, at)
+                best, question = worth, (j, at, sides)
         if question is None:
             feature[level], threshold[level] = 0, np.inf
             nodes *= 2  # nobody exceeds infinity
+            leaves = np.stack([leaves, np.zeros_like(leaves)], axis=1).reshape(-1, 2)
             sums = np.stack([sums, np.zeros_like(sums)], axis=2).reshape(len(bins), -1, MOST_BINS, 2)
             continue
-        j, at = question
+        j, at, leaves = question
         feature[level], threshold[level] = j, edges[j][at]
         above = bins[j] > at
         if level + 1 < growth.depth:  # the smaller side is summed, the other one is what is left
@@ -214,11 +214,21 @@ def _grow(
         nodes = 2 * nodes + above
     if not np.isfinite(threshold).any():
         return None
-    n_leaves = 2**growth.depth
-    leaves = np.stack([np.bincount(nodes, sums, n_leaves) for sums in (gradients, curvatures)], axis=1)
     steps = (growth.rate * _leaf_values(leaves, feature, threshold, monotone, growth)).astype(np.float32)
     margin += steps[nodes]
     return feature, threshold, steps, leaves[:, 1].astype(np.float32)
+
+
+def _slopes(margin: Float64, right: Array, weights: Float32) -> tuple[Float32, Float32]:
+    """Gradients and curvatures of the pairs' log-likelihoods."""
+    p = np.exp(-margin)
+    p += 1
+    p = np.reciprocal(p, out=p).astype(np.float32)
+    gradients, curvatures = right - p, 1 - p
+    gradients *= weights
+    curvatures *= p
+    curvatures *= weights
+    return gradients, curvatures
 
 
 def _sums(
@@ -235,37 +245,28 @@ def _sums(
 
 
 def _questions(
-    sums: Float64, edges: Sequence[Float32], monotone: Array, growth: Growth
+    sums: Float64, edges: Sequence[Float32], monotone: Int32, growth: Growth
 ) -> Iterator[tuple[int, int, Float64]]:
     """(input, edge, sums of the leaves) of the few questions that explain most, over all nodes of a level together."""
-    below = np.cumsum(sums, axis=2)[:, :, :-1]
-    whole = below[:, :, -1:] + sums[:, :, -1:]
-    above = whole - below
-
-    def worth(cell: Float64) -> Float64:
-        return np.asarray(cell[..., 0] ** 2 / (cell[..., 1] + growth.l2))
-
-    gain = worth(below) + worth(above) - worth(whole)
-    means = [cell[..., 0] / (cell[..., 1] + growth.l2) for cell in (below, above)]
-    wrong = np.sign(means[1] - means[0]) * monotone[:, None, None] < 0
-    gain[wrong | (below[..., 1] < growth.least) | (above[..., 1] < growth.least)] = 0
-    total = gain.sum(axis=1)
-    for j, known in enumerate(edges):
-        total[j, len(known) :] = 0
-    at = total.argmax(axis=1)
-    most = total[np.arange(len(at)), at]
-    for j in np.argsort(-most, kind="stable")[:LOOKED_AT].tolist():
-        if most[j] > 1e-6:
-            yield j, int(at[j]), np.stack([below[j, :, at[j]], above[j, :, at[j]]], axis=1).reshape(-1, 2)
+    f, nodes = sums.shape[:2]
+    gains, at, sides = np.empty(f), np.empty(f, np.int32), np.zeros((f, 2 * nodes, 2))
+    n_edges = np.fromiter(map(len, edges), np.int32, f)
+    native.questions(
+        sums.reshape(-1), n_edges, monotone, growth.l2, growth.least, nodes, MOST_BINS, 0, f, gains, at,
+        sides.reshape(-1),
+    )  # fmt: skip
+    for j in np.argsort(-gains, kind="stable")[:LOOKED_AT].tolist():
+        if gains[j] > 1e-6:
+            yield j, int(at[j]), sides[j]
 
 
-def _leaf_values(leaves: Float64, feature: Int32, threshold: Float32, monotone: Array, growth: Growth) -> Float64:
+def _leaf_values(leaves: Float64, feature: Int32, threshold: Float32, monotone: Int32, growth: Growth) -> Float64:
     """Newton's step in every leaf, in order."""
     steps = leaves[:, 0] / (leaves[:, 1] + growth.l2)
     return _in_order(steps, leaves[:, 1] + growth.l2, feature, threshold, monotone)
 
 
-def _in_order(value: Float64, weight: Float64, feature: Int32, threshold: Float32, monotone: Array) -> Float64:
+def _in_order(value: Float64, weight: Float64, feature: Int32, threshold: Float32, monotone: Int32) -> Float64:
     """Leaf values that rise with every monotone input: neighbours that do not are pooled by weight.
 
     What little is left after some rounds is lifted to what lies below it and lowered to what lies above; the mean of

@@ -11,6 +11,7 @@ from rich.console import Console
 
 import xtrellis as xt
 from xtrellis.core import progress
+from xtrellis.data import TrainingData
 from xtrellis.names.index import MOST_LABELS, MOST_POSTS
 from xtrellis.store import State
 
@@ -269,3 +270,13 @@ def test_progress_is_told():
     with progress.listen(Listener()):
         fitted()
     assert {"counting words", "looking for names", "learning from names found"} <= set(titles)
+
+
+def test_matchers_of_one_training_share_their_index():
+    data = TrainingData.of(sp.csr_array((30, 0), dtype=np.float32), matrix(), texts=TEXTS, label_names=LABELS)
+    whole, title = xt.NameMatcher(threads=1).fit(data), xt.NameMatcher(threads=1, opening=12).fit(data)
+    assert title.index is whole.index
+    assert xt.NameMatcher(threads=1, partial=0.5).fit(data).index is not whole.index
+    alone = xt.NameMatcher(threads=1, opening=12).fit(None, matrix(), texts=TEXTS, label_names=LABELS)
+    found, again = (model.to_state().arrays for model in (title, alone))
+    assert all(np.array_equal(found[name], again[name]) for name in found)

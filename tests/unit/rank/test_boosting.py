@@ -59,6 +59,40 @@ def test_sums_by_node_and_bin(seed, n, f, nodes):
     assert np.allclose(out, twin)
 
 
+def asked_slowly(sums, n_edges, monotone, l2, least):
+    """(gain, edge, sums of both sides of every node) of every input."""
+    below = np.cumsum(sums, axis=2)[:, :, :-1]
+    whole = below[:, :, -1:] + sums[:, :, -1:]
+    above = whole - below
+    worth = [side[..., 0] ** 2 / (side[..., 1] + l2) for side in (below, above, whole)]
+    low, high = (side[..., 0] / (side[..., 1] + l2) for side in (below, above))
+    gain = worth[0] + worth[1] - worth[2]
+    gain[np.sign(high - low) * monotone[:, None, None] < 0] = 0
+    gain[(below[..., 1] < least) | (above[..., 1] < least)] = 0
+    total = gain.sum(axis=1)
+    for j, n in enumerate(n_edges):
+        total[j, n:] = 0
+    at = total.argmax(axis=1)
+    every = np.arange(len(at))
+    return total[every, at], at, np.stack([below[every, :, at], above[every, :, at]], axis=2)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.sampled_from([1, 2, 8]), st.integers(0, 15))
+def test_the_best_question_of_every_input(seed, f, nodes, most):
+    rng = np.random.default_rng(seed)
+    sums = np.stack([rng.normal(size=(f, nodes, 16)), rng.random((f, nodes, 16))], axis=3)
+    sums[:, :, rng.random(16) < 0.3] = 0  # bins without pairs
+    n_edges = rng.integers(0, most + 1, f).astype(np.int32)
+    monotone = rng.integers(-1, 2, f).astype(np.int32)
+    gains, at, sides = np.empty(f), np.empty(f, np.int32), np.zeros((f, nodes, 2, 2))
+    native.questions(sums.reshape(-1), n_edges, monotone, 1.5, 0.5, nodes, 16, 0, f, gains, at, sides.reshape(-1))
+    gain, where, both = asked_slowly(sums, n_edges, monotone, 1.5, 0.5)
+    assert np.allclose(gains, np.maximum(gain, 0))
+    found = gain > 1e-9  # elsewhere nothing is asked
+    assert np.array_equal(at[found], where[found])
+    assert np.allclose(sides[found], both[found])
+
+
 def test_as_good_as_scikit_learn():
     trees, inputs, right = learned()
     fresh, truth = made(seed=1)
