@@ -88,7 +88,8 @@ def _counts(counts: list[Line], table: Table) -> Iterator[str]:
     head = ["data, kernel", "µs", "instructions", "a ns", "misses, first level", "last level", "wrong guesses"]
     yield from table([*head, "kB moved", "bound µs", "of the time"], rows)
     told = sorted({f"{line['machine']}, commit {line['commit']}" for line in newest.values()})
-    yield f"{'; '.join(told)}; caches as modelled: {'; '.join(some['caches'])}."
+    caches = "; ".join(cache.removeprefix("desc: ") for cache in some["caches"])
+    yield f"{'; '.join(told)}; caches as modelled: {caches}."
     yield ""
     yield "    python benchmarks/counts.py"
     yield ""
