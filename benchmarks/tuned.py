@@ -4,7 +4,7 @@
 
 Parameters are chosen on held-out rows of the training part (as `xtrellis tune` does); then both are trained on all of
 it and judged on the test part, the difference with its bootstrap interval over test rows, and the seed of the search is
-varied. Appends a line to results/tuned.jsonl.
+varied. The parts must number labels alike, as those of XMC data do. Appends a line to results/tuned.jsonl.
 """
 
 from __future__ import annotations
