@@ -37,12 +37,19 @@ def test_a_model_is_packed_again_only_if_it_has_changed(monkeypatch):
     assert len(packed) == 1
     assert np.array_equal(first.scores, model.predict(data.X, k=3).scores)
     model.set_params(beam=1)
-    narrow = predicting.predict_all(engine, model, data, 3, 50)
+    narrow = predicting.predict_all(engine, model, data, 3)
     assert np.array_equal(narrow.scores, model.predict(data.X, k=3).scores)
     model.fit(data.X, data.Y, sample_weight=np.where(np.arange(200) % 2, 1.0, 3.0))
     again = predicting.predict_all(engine, model, data, 3, 50)
     assert np.array_equal(again.scores, model.predict(data.X, k=3).scores)
     assert len(packed) == 3
+
+
+def test_batches_are_even():
+    assert predicting.even_batch(80_000, 1) == 16_000
+    assert predicting.even_batch(80_000, 2) == 13_334
+    assert predicting.even_batch(5, 4) == 2
+    assert predicting.even_batch(0, 3) == 1
 
 
 def test_the_same_answers_in_threads(tmp_path):

@@ -563,7 +563,7 @@ def large():
     hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
     resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
 with xt.engines.Ray(workers=1) as engine:
-    engine.run(small, [(0, ())], lambda *_: None)  # where its files end from now on, as on a full disk: Ray's logs are smaller
+    engine.run(small, [(0, ())], lambda *_: None)  # as on a full disk; Ray's logs are smaller than that
     try:
         predict_to(engine, model, stored, to, k=400, batch=100)
     except xt.StoreError as error:

@@ -23,6 +23,7 @@ from ..model import Model, check_k
 from ..store import Content, load, load_files, saved_files
 from ..tagger import Tagger
 
+LARGEST = 1 << 14  # rows of a batch, if nobody says
 DONE = "predictions.json"
 MANIFEST, DATA_MANIFEST = "model.json", "data.json"
 
@@ -57,6 +58,12 @@ Span = tuple[int, int]  # rows of a data set
 def batches(dataset: Dataset, size: int) -> list[Span]:
     """All rows, some at a time."""
     return [(first, min(dataset.n_rows, first + size)) for first in range(0, dataset.n_rows, size)]
+
+
+def even_batch(n_rows: int, workers: int) -> int:
+    """Rows of a batch, so that every worker has as many of them."""
+    turns = -(-n_rows // (LARGEST * workers))
+    return max(1, -(-n_rows // max(1, turns * workers)))
 
 
 def rows_of(dataset: Dataset, span: Span) -> RowsOf:
@@ -164,11 +171,12 @@ def answer_to(model: SharedModel, rows: RowsOf, k: int, to: str) -> int:
     return len(lines)
 
 
-def predict_all(engine: Engine, model: Any, dataset: Dataset, k: int, batch: int) -> TopK:
+def predict_all(engine: Engine, model: Any, dataset: Dataset, k: int, batch: int | None = None) -> TopK:
     """Answers in memory, in the order of the rows."""
     require(dataset, Dataset, "dataset", "an xt.Dataset")
     k = check_k(k)
-    integer(at_least=1)("batch", batch)
+    integer(at_least=1, or_none=True)("batch", batch)
+    size = even_batch(dataset.n_rows, engine.workers) if batch is None else batch
     files, handle = share_model(engine, model)
     n_labels = (files.load() if isinstance(files.place, str) else model).n_labels
     width = min(k, n_labels)
@@ -186,7 +194,7 @@ def predict_all(engine: Engine, model: Any, dataset: Dataset, k: int, batch: int
             advance(last - first)
 
         engine.run(
-            answer, map(task, batches(dataset, batch)), done, split=lambda span: [task(half) for half in halves(span)]
+            answer, map(task, batches(dataset, size)), done, split=lambda span: [task(half) for half in halves(span)]
         )
     return TopK(labels, scores, n_labels)
 

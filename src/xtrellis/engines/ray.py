@@ -184,10 +184,11 @@ class Ray(Engine):
                 with suppress(Exception):
                     ray.cancel(left, force=True)
 
-    def predict(self, model: Any, dataset: Any, k: int = 10, *, batch: int = 8192) -> Any:
+    def predict(self, model: Any, dataset: Any, k: int = 10, *, batch: int | None = None) -> Any:
         """The k best labels of every row of a `Dataset`, as a `TopK`: as `model.predict`, on all workers.
 
-        `model` is a model or a tagger, or the folder of one that every node can read.
+        `model` is a model or a tagger, or the folder of one that every node can read. Tasks are of `batch` rows; if
+        nothing is said, of up to 16,384, since large batches are searched more quickly, and as many for each worker.
         """
         from .predicting import predict_all
 

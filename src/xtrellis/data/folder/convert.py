@@ -1,7 +1,7 @@
 """`convert`: any data that can be read, as a data folder, in one pass.
 
-XMC, svmlight and split XMC text goes through the parallel parser window by window; of files with texts these are written
-as they come, and labels when all of them are known. npz files are read whole, one after the other.
+XMC, svmlight and split XMC text goes through the parallel parser window by window; of files with texts these are
+written as they come, and labels when all of them are known. npz files are read whole, one after the other.
 """
 
 from __future__ import annotations
