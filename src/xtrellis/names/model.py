@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -215,7 +214,11 @@ class NameMatcher(Model):
         index, scorer = learned_on(self.scorer, before, names, data, fresh, again, how, self._read)
         other = self.clone().set_params(threads=self.threads)
         vars(other).update(
-            _index=index, _scorer=scorer, _counted=counted, _words=kept, _made_from=made_from,
+            _index=index,
+            _scorer=scorer,
+            _counted=counted,
+            _words=kept,
+            _made_from=made_from,
             _trained_with=self._trained_with,
         )
         return other
