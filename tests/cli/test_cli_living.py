@@ -154,3 +154,24 @@ def test_mistakes_are_told_and_change_nothing(world, tmp_path, capsys):
     args = ["train", world / "train.jsonl", "--to", tmp_path / "bare", "--holdout", "0", "-q"]
     assert cli.run([str(a) for a in args]) == 0
     assert "train --keep-rows" in refused(capsys, "update", tmp_path / "bare", world / "new.jsonl", "--to", model)
+
+
+def test_an_update_lists_labels_that_the_vocabulary_lacks(world, tmp_path, capsys):
+    words = tmp_path / "words.jsonl"
+    labels = ({"id": f"v:{i}", "names": {"en": f"label {i:02}"}} for i in range(33))
+    words.write_text("".join(json.dumps(label) + "\n" for label in labels))
+    model, listed = tmp_path / "model", tmp_path / "unknown.tsv"
+    train = ["--keep-rows", "--holdout", 0, "-q"]
+    said(capsys, "train", world / "train.jsonl", "--to", model, "--vocabulary", words, *train)
+    said(capsys, "update", model, world / "new.jsonl", "--to", model, "--unknown", listed, "-q")
+    listing = [line.split("\t")[0] for line in listed.read_text().splitlines()]
+    assert sorted(listing[1:]) == [f"label {i}" for i in range(33, 36)]
+    new = world / "new.jsonl"
+    nowhere = tmp_path / "nowhere" / "u.tsv"
+    assert "there is no folder" in refused(capsys, "update", model, new, "--to", model, "--unknown", nowhere)
+    assert "which is not given" in refused(capsys, "update", model, "--refresh", "--to", model, "--unknown", listed)
+    plain = world / "model"
+    assert "goes with a vocabulary" in refused(
+        capsys, "update", plain, new, "--to", tmp_path / "x", "--unknown", listed
+    )
+    assert xt.load(model).version == 1

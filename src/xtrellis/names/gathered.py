@@ -124,11 +124,11 @@ def _made(
     used = np.unique(flat)
     if len(used) < len(words):
         words, weights = StringTable.of(words.some(used.tolist())), weights[used]
-        flat = np.searchsorted(used, flat)
+        flat = np.searchsorted(used, flat).astype(np.int32)
     order = np.lexsort((labels, form))
     label_offsets = np.searchsorted(form[order], np.arange(len(kept) + 1))
     return Gathered(
-        words, weights, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), flat.astype(np.int32), main[kept],
+        words, weights, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), flat, main[kept],
         label_offsets.astype(np.int64), labels[order].astype(np.int32), names.astype(np.int32),
     )  # fmt: skip
 

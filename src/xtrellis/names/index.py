@@ -66,7 +66,7 @@ class NameIndex:
         slots = native.word_table(table.text, table.offsets)
         near = native.near(table.text, table.offsets, slots, likeness)
         label_offsets, label_ids = _most_frequent(forms.label_offsets, forms.labels, label_rows)
-        arrays = {
+        arrays: dict[str, Array] = {
             "words.table": slots,
             "weights": forms.weights,
             "near.offsets": near[0],
@@ -173,9 +173,7 @@ class NameIndex:
             _check_ids("names.labels", of_names, n_labels)
             if len(of_names) != len(names) or (np.diff(of_names) < 0).any():
                 raise StoreError(f"names.labels must have {len(names)} entries that rise")
-        return cls(
-            words, names, taken, n_labels=n_labels, partial=partial, likeness=likeness, name_labels=of_names
-        )
+        return cls(words, names, taken, n_labels=n_labels, partial=partial, likeness=likeness, name_labels=of_names)
 
 
 def _most_frequent(offsets: Int64, labels: Int32, rows: Int64) -> tuple[Int64, Int32]:

@@ -220,7 +220,11 @@ class NameMatcher(Model):
         index, scorer = learned_on(self.scorer, before, names, data, fresh, again, how, self._read)
         other = self.clone().set_params(threads=self.threads)
         vars(other).update(
-            _index=index, _scorer=scorer, _counted=counted, _words=kept, _made_from=made_from,
+            _index=index,
+            _scorer=scorer,
+            _counted=counted,
+            _words=kept,
+            _made_from=made_from,
             _trained_with=self._trained_with,
         )
         return other

@@ -20,12 +20,17 @@ NAMES = {f"v:{i}": f"label {i:02}" for i in range(30)}
 
 
 def written(path: Path, texts: list[str], labels: list[list[str]]) -> Path:
-    path.write_text("".join(json.dumps({"text": t, "labels": own}) + "\n" for t, own in zip(texts, labels, strict=True)))
+    path.write_text(
+        "".join(json.dumps({"text": t, "labels": own}) + "\n" for t, own in zip(texts, labels, strict=True))
+    )
     return path
 
 
 def words(path: Path, retired: tuple[str, ...] = ()) -> Path:
-    lines = ({"id": id, "names": {"en": name}} | ({"state": "retired"} if id in retired else {}) for id, name in NAMES.items())
+    lines = (
+        {"id": id, "names": {"en": name}} | ({"state": "retired"} if id in retired else {})
+        for id, name in NAMES.items()
+    )
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return path
 
@@ -38,8 +43,8 @@ def world(tmp_path_factory) -> Path:
     words(folder / "words.jsonl")
     words(folder / "newer.jsonl", retired=("v:3", "v:7"))
     for name, more in (("model", []), ("known", ["--vocabulary", str(folder / "words.jsonl")])):
-        args = ["train", str(train), "--to", str(folder / name), "--keep-rows", "--holdout", "0", "--threads", "1", "-q"]
-        assert cli.run([*args, *more]) == 0
+        args = ["train", str(train), "--to", str(folder / name), "--keep-rows", "--holdout", "0", "--threads", "1"]
+        assert cli.run([*args, *more, "-q"]) == 0
     return folder
 
 
@@ -48,7 +53,7 @@ def in_a_child(args: list[str], wait: float | None) -> None:
     child = os.fork()
     if child == 0:
         try:
-            with open(os.devnull, "w") as nowhere:
+            with Path(os.devnull).open("w") as nowhere:
                 os.dup2(nowhere.fileno(), 1)
                 os.dup2(nowhere.fileno(), 2)
             os._exit(cli.run(args))
@@ -101,7 +106,7 @@ def test_an_update_in_place_that_is_resumed(world, tmp_path):
     new = str(world / "new.jsonl")
     killed(
         tmp_path, world / "model",
-        lambda model: ["update", str(model), new, "--to", str(model), "--resume", "--threads", "1", "-q"], 50, whole=True,
+        lambda m: ["update", str(m), new, "--to", str(m), "--resume", "--threads", "1", "-q"], 50, whole=True,
     )  # fmt: skip
 
 

@@ -89,7 +89,9 @@ def test_a_tree_whose_trained_nodes_a_row_does_not_reach(data, name):
     assert 0 < len(nodes) < before.model.trees[0].tree.n_nodes
     rows = [as_features(t.vectorizer.transform(texts)) for t in (before, after)]
     levels = [visited(t.model, X) for t, X in zip((before, after), rows, strict=True)]
-    aside = np.array([not any(nodes & {*level[i].tolist()} for way in levels for level in way) for i in range(len(texts))])
+    aside = np.array(
+        [not any(nodes & {*level[i].tolist()} for way in levels for level in way) for i in range(len(texts))]
+    )
     tops = [t.predict(texts, K + 1) for t in (before, after)]
     aside &= untied(tops[0]) & untied(tops[1])
     assert aside.mean() > 0.2

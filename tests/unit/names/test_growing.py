@@ -16,7 +16,8 @@ READER = WordReader()
 WORDS = Counter({f"w{i}": 1 + 3 * i for i in range(60)} | {"fish": 2, "food": 7, "lake": 300, "binding": 3, "site": 1})
 NAMES = [
     ("lake fish",), ("fish (food)", "lake"), ("binding_site",), ("fish (food)",), (), ("Web/CSS/color", "Web/CSS/a b"),
-    ("bindingSite", "w1 w2 w1"), ("42",), *(tuple(f"w{(7 * i + j) % 60} w{i % 9}" for j in range(1 + i % 3)) for i in range(50)),
+    ("bindingSite", "w1 w2 w1"), ("42",),
+    *(tuple(f"w{(7 * i + j) % 60} w{i % 9}" for j in range(1 + i % 3)) for i in range(50)),
 ]  # fmt: skip
 
 

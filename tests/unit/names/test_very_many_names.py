@@ -9,8 +9,9 @@ MANY = 100_000
 
 def test_a_label_of_a_hundred_thousand_names_is_trained_and_found():
     others = [f"thing{i}" for i in range(20)]
+    many = tuple(f"plant{i} sort{i % 1000}" for i in range(MANY))
     vocabulary = xt.Vocabulary([
-        xt.Label("v:many", names={"en": "plants"}, alternative={"en": [f"plant{i} sort{i % 1000}" for i in range(MANY)]}),
+        xt.Label("v:many", names={"en": "plants"}, alternative={"en": many}),
         *(xt.Label(f"v:{i}", names={"en": word}) for i, word in enumerate(others)),
     ])  # fmt: skip
     texts = [f"of {others[i % 20]} and more" for i in range(60)] + [f"a plant{i} sort{i} there" for i in range(60)]

@@ -58,9 +58,7 @@ def update(
     ] = None,
     unknown: Annotated[
         Path | None,
-        typer.Option(
-            "--unknown", metavar="FILE", help="List labels of DATA that the model's vocabulary lacks (.tsv)."
-        ),
+        typer.Option("--unknown", metavar="FILE", help="List labels of DATA that the model's vocabulary lacks (.tsv)."),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from where a stopped update was.")] = False,
     threads: Threads = None,

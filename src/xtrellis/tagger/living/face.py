@@ -234,8 +234,8 @@ class Living:
     def at_version(self, version: int) -> Tagger:
         """The tagger as it was at a version of its history; this one stays as it is.
 
-        The first training and every change since are done again, which takes as long as they did. Forgotten rows do
-        not come back.
+        The first training and every change since are done again, which takes as long as they did; where only labels
+        were retired, renamed and so on since, nothing is trained. Forgotten rows do not come back.
         """
         return replayed(self.tagger, version)
 

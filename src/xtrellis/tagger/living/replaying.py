@@ -62,11 +62,11 @@ def _undone(tagger: Tagger, version: int) -> Tagger | None:
     """The same where nothing but labels was changed since: what was trained is what it was, and no rows are needed.
 
     What labels were is found from the beginning of the journal, and must lead to what they are. None if it does not, or
-    if the journal holds what gives labels other numbers, or rows that were forgotten: what was made of these would stay.
+    if the journal holds what gives labels other numbers, or rows that were forgotten, of which something would stay.
     """
     life = tagger.life
-    before, since = life.entries[:version], life.entries[version:]
-    if any(e["what"] not in OPS for e in since) or any(e["what"] not in (*OPS, "update") for e in before):
+    before, since = ([e["what"] for e in some] for some in (life.entries[:version], life.entries[version:]))
+    if not {*since} <= {*OPS} or not {*before} <= {*OPS, "update"}:
         return None
     names = list(tagger.label_ids)
     for entry in reversed(life.entries):
@@ -87,7 +87,7 @@ def _undone(tagger: Tagger, version: int) -> Tagger | None:
     if table != tagger.label_ids or last.merged != life.merged or not np.array_equal(last.retired, life.retired):
         return None
     made = copy(tagger)
-    state = replace(wanted[0], version=version, entries=before, lines=life.lines[:version])
+    state = replace(wanted[0], version=version, entries=life.entries[:version], lines=life.lines[:version])
     vars(made).update(_life=state, _label_names=wanted[1], _found={})
     return made
 
