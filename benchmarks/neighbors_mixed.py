@@ -3,8 +3,8 @@
     python benchmarks/neighbors_mixed.py [--data stackexchange] [--rows 20000] [--dim 128] [--repeat 5]
 
 The vectors are random projections of the words (as cosines go, a weak encoder). Processor time of one thread a query,
-in a batch and one after another; the least of --repeat turns, which take turns. "one by one" is how rows with values below
-0 were compared before they were laid out (`native/neighbors/signed.hpp`). Lines go to results/neighbors_mixed.jsonl.
+in a batch and one after another; the least of --repeat turns, which alternate. "one by one" is how rows with values
+below 0 were compared before (`native/neighbors/signed.hpp`). Lines go to results/neighbors_mixed.jsonl.
 """
 
 from __future__ import annotations

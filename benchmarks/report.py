@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kernels_report import kernels_section
+from peers_quality_report import peers_quality_section
 from serve_report import serving_section
 from texts_report import texts_section
 from witnesses_report import witnesses_section
@@ -428,6 +429,7 @@ def page(to: Path) -> Iterator[str]:
     yield from softmax_section()
     yield from neighbors_section()
     yield from witnesses_section()
+    yield from peers_quality_section()
     yield from texts_section(lines("texts"), table)
     yield from serving_section()
     yield from composites_section()
