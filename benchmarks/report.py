@@ -15,6 +15,7 @@ from typing import Any
 
 from growth_report import growth_section
 from kernels_report import kernels_section
+from peers_quality_report import peers_quality_section
 from serve_report import serving_section
 from targets_report import PRECISION, comparable, rough, targets_section
 from texts_report import texts_section
@@ -322,6 +323,7 @@ def page(to: Path) -> Iterator[str]:
     yield from softmax_section()
     yield from neighbors_section()
     yield from witnesses_section()
+    yield from peers_quality_section()
     yield from texts_section(lines("texts"), table)
     yield from serving_section()
     yield from composites_section()

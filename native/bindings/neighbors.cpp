@@ -4,6 +4,7 @@
 #include "bindings/arrays.hpp"
 #include "neighbors/build.hpp"
 #include "neighbors/search.hpp"
+#include "neighbors/signed.hpp"
 #include "neighbors/table.hpp"
 #include "neighbors/votes.hpp"
 
@@ -57,6 +58,27 @@ struct Laid {
     Table table;
 };
 
+// The same rows, where some values are below 0.
+struct Mixed {
+    Index index;
+    Signed rows;
+};
+
+SignedScratch& signed_scratch() {
+    thread_local SignedScratch own;
+    return own;
+}
+
+// Before the queries of a call: nothing is known of them.
+template <class Rows>
+void begin(const Rows&) {}
+void begin(const Mixed&) { signed_scratch().last = 0; }
+
+// Before query r of those up to `last` is searched for: what it has in common with the next ones.
+template <class Rows>
+void prepare(const Rows&, const Csr&, Offset, Offset) {}
+void prepare(const Mixed& self, const Csr& X, Offset r, Offset last) { walk(self.rows, X, r, last, signed_scratch()); }
+
 void search(const Index& self, SparseRow query, std::size_t k, Id exclude, Voting& voting) {
     nearest(self.segments, query, k, exclude, voting.search);
 }
@@ -67,6 +89,17 @@ void search(const Laid& self, SparseRow query, std::size_t k, Id exclude, Voting
     nearest(self.table, query, k, exclude, own, voting.search);
 }
 
+void search(const Mixed& self, const Csr& X, Offset r, std::size_t k, Id exclude, Voting& voting) {
+    if (!nearest(self.rows, X[r], r, k, exclude, signed_scratch(), voting.search))
+        search(self.index, X[r], k, exclude, voting);
+}
+
+template <class Rows>
+void search(const Rows& self, const Csr& X, Offset r, std::size_t k, Id exclude, Voting& voting) {
+    search(self, X[r], k, exclude, voting);
+}
+
+std::span<const Segment> segments(const Mixed& self) { return self.index.segments; }
 std::span<const Segment> segments(const Index& self) { return self.segments; }
 std::span<const Segment> segments(const Laid& self) { return self.index.segments; }
 
@@ -78,9 +111,11 @@ void nearest_rows(const Rows& self, In<Offset> x_offsets, In<Id> x_ids, In<float
     const auto k = static_cast<std::size_t>(rows.shape(1));
     Voting& voting = scratch();
     Scratch& used = voting.search;
+    begin(self);
     for (Offset r = first; r < last; ++r) {
         used.postings = used.compared = 0;
-        search(self, X[r], k, excluded(exclude, r), voting);
+        prepare(self, X, r, last);
+        search(self, X, r, k, excluded(exclude, r), voting);
         Id* row = rows.data() + static_cast<std::size_t>(r) * k;
         float* similarity = similarities.data() + static_cast<std::size_t>(r) * k;
         std::fill(row, row + k, -1);
@@ -108,8 +143,10 @@ void vote(const Rows& self, In<Offset> x_offsets, In<Id> x_ids, In<float> x_valu
     const Ballot how = ballot(power, static_cast<Offset>(counts.size()), weights, counts, allowed);
     const auto k = static_cast<std::size_t>(labels.shape(1));
     Voting& voting = scratch();
+    begin(self);
     for (Offset r = first; r < last; ++r) {
-        search(self, X[r], neighbors, excluded(exclude, r), voting);
+        prepare(self, X, r, last);
+        search(self, X, r, neighbors, excluded(exclude, r), voting);
         const auto at = static_cast<std::size_t>(r) * k;
         elect(segments(self), how, voting, {labels.data() + at, k}, {scores.data() + at, k});
     }
@@ -122,10 +159,12 @@ void given(const Rows& self, In<Offset> x_offsets, In<Id> x_ids, In<float> x_val
     const Csr X = csr(x_offsets, x_ids, x_values, columns);
     const Ballot how{power, static_cast<Id>(counts.size()), span(weights), span(counts), {}};
     Voting& voting = scratch();
+    begin(self);
     for (Offset r = first; r < last; ++r) {
         const Offset begin = wanted_offsets.data()[r], end = wanted_offsets.data()[r + 1];
         if (begin == end) continue;
-        search(self, X[r], neighbors, excluded(exclude, r), voting);
+        prepare(self, X, r, last);
+        search(self, X, r, neighbors, excluded(exclude, r), voting);
         score_given(segments(self), how, voting, {wanted.data() + begin, static_cast<std::size_t>(end - begin)},
                     scores.data() + begin);
     }
@@ -280,6 +319,16 @@ NB_MODULE(neighbors, m) {
         Released(), nb::arg("index"), nb::arg("offsets").noconvert(), nb::arg("ids").noconvert(),
         nb::arg("values").noconvert(), nb::arg("columns"));
     searchable(laid);
+
+    nb::class_<Mixed> mixed(m, "Mixed");
+    mixed.def(
+        "__init__",
+        [](Mixed* self, const Index& of, In<Offset> offsets, In<Id> ids, In<float> values, Offset columns) {
+            new (self) Mixed{of, Signed(csr(offsets, ids, values, columns))};
+        },
+        Released(), nb::arg("index"), nb::arg("offsets").noconvert(), nb::arg("ids").noconvert(),
+        nb::arg("values").noconvert(), nb::arg("columns"));
+    searchable(mixed);
 }
 
 }  // namespace xtrellis::neighbors

@@ -9,6 +9,7 @@
 #include "neighbors/build.hpp"
 #include "neighbors/scan.hpp"
 #include "neighbors/search.hpp"
+#include "neighbors/signed.hpp"
 #include "neighbors/table.hpp"
 #include "neighbors/votes.hpp"
 
@@ -257,6 +258,31 @@ int main() {
             odd.values[i] = i % 2 ? std::numeric_limits<float>::quiet_NaN() : std::numeric_limits<float>::infinity();
         const Table damaged_table(odd.csr());
         for (Offset q = 0; q < Q.rows; ++q) nearest(damaged_table, Q[q], 10, 3, own, scratch);
+
+        // Values below 0: the same as one by one, in one walk or several.
+        Rows mixed = rows;
+        for (std::size_t i = 0; i < mixed.values.size(); i += 3) mixed.values[i] = -mixed.values[i];
+        const Built signed_built = build(mixed.csr(), 0, n);
+        CHECK(signed_built.negative);
+        const Segment one_by_one = view(signed_built, mixed, none, label_begin, labels);
+        const Signed together(mixed.csr());
+        SignedScratch walked;
+        for (Offset q = 0; q < Q.rows; ++q) {
+            const auto theirs = found(one_by_one, Q[q], 10, 3, other);
+            walk(together, Q, q, Q.rows, walked);
+            CHECK(nearest(together, Q[q], q, 10, 3, walked, scratch));
+            std::size_t count = 0;
+            scratch.nearest.drain([&](std::size_t i, const Scored& near) {
+                CHECK(i < theirs.size() && near.label == theirs[i].label && near.score == theirs[i].score);
+                ++count;
+            });
+            CHECK(count == theirs.size());
+        }
+        for (const auto value : walked.query) CHECK(value == 0);
+        const Signed damaged_rows(odd.csr());
+        walked.last = 0;
+        walk(damaged_rows, Q, 0, Q.rows, walked);
+        CHECK(!nearest(damaged_rows, Q[0], 0, 10, 3, walked, scratch));
 
         Rng rng(3);
         for (int round = 0; round < 30; ++round) {

@@ -45,6 +45,80 @@ def test_long_queries_choose_the_way(monkeypatch, laid_out):
     assert not made
 
 
+def test_single_long_queries_choose_it_once_they_are_many(monkeypatch, laid_out):
+    X = zipf_rows(900, 400, 40, 5)
+    model = xt.Neighbors(threads=1).fit(X, labels_for(900, 20, 1))
+    expected = model.predict(X[:40], 5)
+    values = sum(int(segment.arrays["begins"][-1]) for segment in model.index.segments)
+    monkeypatch.setattr(index, "PAYS", values // 10 + 1)
+    monkeypatch.setattr(index, "LONG", 0)
+    for i in range(40):
+        one = model.predict(X[[i]], 5)
+        assert (model.index._table is not None) == (i >= 9)
+        np.testing.assert_array_equal(one.labels[0], expected.labels[i])
+        assert one.scores.tobytes() == expected.scores[[i]].tobytes()
+    model.add(X[:3], labels_for(3, 20, 1))
+    assert model.index._table is None
+
+
+def mixed_rows(n: int, seed: int, *, dense: int = 24, words: int = 300) -> sp.csr_array:
+    """Signed dense vectors beside sparse words, both of length 1 or missing."""
+    rng = np.random.default_rng(seed)
+    vectors = rng.normal(size=(n, dense))
+    vectors[rng.random(n) < 0.1] = 0
+    vectors[n // 3 : n // 3 + 40] = vectors[n // 3]  # with the same words: ties
+    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    return sp.csr_array(
+        sp.hstack([sp.csr_array(vectors), scaled(zipf_rows(n, words, 6, 5))], format="csr"), dtype=np.float32
+    )
+
+
+@pytest.mark.parametrize("kind", ["vectors beside words", "vectors alone", "signed words", "not scaled"])
+def test_values_below_0(kind, monkeypatch):
+    if kind == "signed words":
+        X, Q = zipf_rows(700, 300, 6, 1, signed=True), zipf_rows(30, 300, 6, 2, signed=True)
+    else:
+        words = 1 if kind == "vectors alone" else 300
+        X, Q = mixed_rows(700, 1, words=words), mixed_rows(30, 2, words=words)
+    if kind == "not scaled":
+        X, Q = (100 * X).astype(np.float32), (Q / 100).astype(np.float32)
+    Y, unit = labels_for(700, 20, 3), kind != "not scaled"
+    model = xt.Neighbors(normalize_rows=unit, neighbors=15, threads=1).fit(X, Y)
+    scores = twin.similarities(*((scaled(X), scaled(Q)) if unit else (X, Q)))
+    exclude = np.random.default_rng(0).integers(-1, 700, 30)
+    answers = []
+    for few in (2**31, 0):  # one by one; laid out
+        monkeypatch.setattr(index, "FEW", few)
+        for k in (1, 15, 700):
+            rows, similar = twin.nearest(scores, k)
+            found = model.nearest(Q, k)
+            np.testing.assert_array_equal(found.labels, rows)
+            assert found.scores.tobytes() == similar.astype(np.float32).tobytes()
+        assert (model.index._table is None) == (few > 0)
+        one = [model.nearest(Q[[i]], 15, exclude=exclude[[i]]) for i in range(30)]
+        many = model.nearest(Q, 15, exclude=exclude)
+        assert np.concatenate([top.scores for top in one]).tobytes() == many.scores.tobytes()
+        wanted = labels_for(30, 20, 7)
+        wanted.data[wanted.indptr[0] : wanted.indptr[3]] = 0
+        wanted.eliminate_zeros()  # rows that nothing is asked of
+        answers.append((many.labels, model.predict(Q, 5).scores, model.score(Q, wanted).data))
+        assert (many.labels != exclude[:, None]).all()
+    for blocks, laid in zip(*answers, strict=True):
+        assert blocks.tobytes() == laid.tobytes()
+    model.remove(np.arange(0, 700, 3))
+    gone = np.isin(np.arange(700), np.arange(0, 700, 3))
+    rows, _ = twin.nearest(np.where(gone, 0, scores), 9)
+    model.nearest(Q, 9)
+    np.testing.assert_array_equal(model.nearest(Q, 9).labels, rows)
+
+
+def test_values_too_large_for_float(monkeypatch):
+    monkeypatch.setattr(index, "FEW", 0)
+    X = sp.csr_array(np.array([[1e20, -1e20], [1e20, 1.0], [1.0, 1e10]], np.float32))
+    model = xt.Neighbors(normalize_rows=False, threads=1).fit(X, np.eye(3, dtype=np.float32))
+    assert model.nearest(np.array([[1e18, 0]], np.float32), 3).labels.tolist() == [[0, 1, 2]]
+
+
 def zipf_rows(n: int, d: int, per_row: int, seed: int, *, exponent: float = 1.1, signed: bool = False) -> sp.csr_array:
     """Features of very different frequency, as words are; several rows are equal, some are empty."""
     rng = np.random.default_rng(seed)

@@ -55,3 +55,19 @@ class Table:
         neighbors: int, power: float, weights: Float32, counts: Int64, wanted_offsets: Int64, wanted: Int32,
         scores: Float32,
     ) -> None: ...
+
+class Mixed:
+    def __init__(self, index: Index, offsets: Int64, ids: Int32, values: Float32, columns: int) -> None: ...
+    def nearest(
+        self, x_offsets: Int64, x_ids: Int32, x_values: Float32, columns: int, first: int, last: int, exclude: Int32,
+        rows: Int32, similarities: Float32, work: Int64,
+    ) -> None: ...
+    def vote(
+        self, x_offsets: Int64, x_ids: Int32, x_values: Float32, columns: int, first: int, last: int, exclude: Int32,
+        neighbors: int, power: float, weights: Float32, counts: Int64, allowed: UInt8, labels: Int32, scores: Float32,
+    ) -> None: ...
+    def given(
+        self, x_offsets: Int64, x_ids: Int32, x_values: Float32, columns: int, first: int, last: int, exclude: Int32,
+        neighbors: int, power: float, weights: Float32, counts: Int64, wanted_offsets: Int64, wanted: Int32,
+        scores: Float32,
+    ) -> None: ...

@@ -21,6 +21,7 @@ MUCH_LARGER = 4  # a segment that is not so many times larger than the one after
 # measured, and it grows with the rows, where blocks grow less. Laying out takes as long as 300 of the queries that it
 # saves time on, for a million values.
 LONG, MOST_LAID_OUT, PAYS = 32, 2**17, 2000  # features a query; rows; values of rows for each query
+FEW = 5  # queries, where values may be below 0: without a table they are compared with all rows, one by one
 NOBODY: Int32 = np.zeros(0, np.int32)
 ALL_LABELS: UInt8 = np.zeros(0, np.uint8)
 NO_WORK: Int64 = np.zeros((0, 2), np.int64)
@@ -31,6 +32,8 @@ class RowIndex:
 
     def __init__(self, segments: Sequence[RowSegment], label_counts: Int64) -> None:
         self.segments, self.label_counts = tuple(segments), label_counts
+        self._table: LaidOut | None = None  # the rows laid out anew, once so many single queries have come
+        self._asked = 0  # such queries
         self._native = native.Index()
         for segment in self.segments:
             self._native.append(segment.native)
@@ -116,15 +119,26 @@ class RowIndex:
         return assemble(data, indices, indptr, (self.n_rows, self.n_features))
 
     @contextmanager
-    def _laid_out(self, X: Rows | Csr) -> Iterator[native.Index | native.Table]:
-        """The rows for a search: laid out anew where so many queries are worth it; the answers are the same."""
+    def _laid_out(self, X: Rows | Csr) -> Iterator[native.Index | native.Table | native.Mixed]:
+        """The rows for a search: laid out anew where so many queries are worth it; the answers are the same.
+
+        Of a batch, while it lasts. Single queries, if there are as many one after another, keep it.
+        """
         n, values = int(X.shape[0]), sum(int(segment.arrays["begins"][-1]) for segment in self.segments)
-        worth = len(X.indices) >= LONG * n and PAYS * n >= values and self.n_rows <= MOST_LAID_OUT
-        if not worth or any(segment.meta["negative"] for segment in self.segments):
+        negative = any(segment.meta["negative"] for segment in self.segments)
+        able = negative or (len(X.indices) >= LONG * n and self.n_rows <= MOST_LAID_OUT)
+        if not able:
             yield self._native
-            return
-        rows = self.rows()
-        yield native.Table(self._native, rows.indptr, rows.indices, rows.data, rows.shape[1])
+        elif self._table is not None:
+            yield self._table.native
+        elif n > 1 and not negative and PAYS * n >= values:
+            made = LaidOut(self)
+            yield made.native
+        else:
+            self._asked += n  # threads that count at once may lose some, which does no harm
+            if self._asked >= FEW if negative else PAYS * self._asked >= values:
+                self._table = LaidOut(self, mixed=negative)
+            yield self._native if self._table is None else self._table.native
 
     def nearest(
         self, X: Rows | Csr, k: int, *, exclude: Int32 = NOBODY, threads: int | None = None, work: Int64 = NO_WORK
@@ -192,6 +206,15 @@ class RowIndex:
         with self._laid_out(X) as native_rows:
             by_rows(part, X.shape[0], chunk=CHUNK, threads=threads, at_least=16, title="searching")
         return for_scipy(assemble(scores, wanted.indices, wanted.indptr, wanted.shape))
+
+
+class LaidOut:
+    """A native table, and the rows that it looks into; `mixed`: of rows with values below 0."""
+
+    def __init__(self, index: RowIndex, *, mixed: bool = False) -> None:
+        self.rows = rows = index.rows()
+        made = native.Mixed if mixed else native.Table
+        self.native = made(index._native, rows.indptr, rows.indices, rows.data, rows.shape[1])
 
 
 def _counts(labels: Array, n_labels: int) -> Int64:

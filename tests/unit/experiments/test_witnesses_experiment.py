@@ -10,8 +10,9 @@ import numpy as np
 
 import xtrellis as xt
 from xtrellis import cli
+from xtrellis.experiments import witnesses
 from xtrellis.experiments.data import Prepared
-from xtrellis.experiments.witnesses_parts import choices
+from xtrellis.experiments.witnesses_parts import calibrated, choices
 
 WORDS = ["bread", "cheese", "soup", "cake", "fish", "rice", "wine", "salt", "oven", "milk", "pie", "tea"]
 
@@ -43,7 +44,7 @@ def test_every_combination_is_measured_and_shown(tmp_path: Path) -> None:
     assert together[best]["P@1"] >= together["overlap"]["P@1"]
     assert 0 <= together[best]["ECE"] < 0.2
     assert len(together[best]["by frequency"]) == 10
-    opponents = {row["witnesses"]: row for row in rows if row["part"] not in ("together", "unseen")}
+    opponents = {row["witnesses"]: row for row in rows if row["part"] in ("opponents", "best")}
     assert opponents[f"{best} + title"]["P@1"] >= together["xr-linear"]["P@1"]
     assert opponents[f"{best} + title"]["R@10"] >= together[best]["R@10"] - 3
     assert 0 <= opponents[f"{best} + title"]["ECE"] < 0.2
@@ -57,6 +58,10 @@ def test_every_combination_is_measured_and_shown(tmp_path: Path) -> None:
     assert f"| {best} |" in page
     assert "| three calibrated xr-linear |" in page
     assert "Labels that no training row has" in page
+    said = {row["model"]: row["ECE"] for row in rows if row["part"] == "calibration"}
+    assert said["best"] == opponents[f"{best} + title"]["ECE"]
+    assert 0 <= said["xr-linear, calibrated"] < 0.2
+    assert f"/data | 150 | {said['best']:.3f} | {said['xr-linear, calibrated']:.3f} |" in page
     assert (tmp_path / "witnesses-data.svg").exists()
 
 
@@ -76,6 +81,15 @@ def _with_words(*parts: xt.Dataset) -> list[xt.Dataset]:
     return [replace(part, X=words.transform(list(part.texts or []))) for part in parts]
 
 
+def test_sets_that_are_large_are_measured_for_their_probabilities_alone() -> None:
+    assert witnesses.plan("acl-authors", 0, False) == [{"data": "acl-authors", "seed": 0, "part": "calibration"}]
+    assert {run["part"] for run in witnesses.plan("cooking", 0, False)} == set(witnesses.PARTS) - {"choices"}
+    assert {run["part"] for run in witnesses.plan("stackexchange", 0, False)} == set(witnesses.PARTS)
+    rows = [{"data": "a", "model": "best", "test rows": n, "ECE": e} for n, e in ((5000, 0.02), (4999, 0.5))]
+    assert "The largest there is 0.020: met." in calibrated.section(rows)
+    assert "0.021: missed" in calibrated.section([{**rows[0], "ECE": 0.021}])
+
+
 def test_data_without_texts_goes_without_names(tmp_path: Path) -> None:
     for part, first in (("train", 0), ("test", 400)):
         data = xt.synthetic(n_rows=400, n_labels=40, n_features=200, seed=1, first_row=first)
@@ -84,7 +98,9 @@ def test_data_without_texts_goes_without_names(tmp_path: Path) -> None:
     args = ["experiment", "witnesses", "--data", str(tmp_path / "data"), "--to", str(tmp_path), "--threads", "1"]
     assert cli.run([*args, "--quiet"]) == 0
     rows = [json.loads(line) for line in (tmp_path / "witnesses.jsonl").read_text().splitlines()]
-    assert [row["witnesses"] for row in rows] == [
+    said = {row["model"]: row for row in rows if row["part"] == "calibration"}
+    assert list(said) == ["best", "xr-linear, calibrated"]
+    assert [row["witnesses"] for row in rows if row["part"] != "calibration"] == [
         "xr-linear",
         "overlap",
         "neighbors",
