@@ -107,5 +107,5 @@ def test_data_without_texts_goes_without_names(tmp_path: Path) -> None:
         "overlap + neighbors",
         "none",
         "three calibrated xr-linear",
-        "none",  # of titles
+        "best: overlap + neighbors",
     ]
