@@ -144,6 +144,6 @@ def test_the_page_names_files_that_exist():
 def test_the_page_names_commands_that_exist():
     makefile = (PAGE.parent / "Makefile").read_text(encoding="utf-8")
     asked = re.findall(r"^\| `make ([\w-]+)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    assert {"demo", "test", "lint", "types", "asan", "docs", "bench"} == set(asked)
+    assert set(asked) >= {"demo", "test", "lint", "types", "asan", "docs", "bench"}
     for target in asked:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
