@@ -1,8 +1,9 @@
 """Which tree serves `best`, on held-out rows, and its seconds of training: `python benchmarks/best_choice.py [DATA …]`.
 
 A tenth of the training rows is held out; the test part plays no part. The other witnesses are the same for every tree;
-a blend is learned twice, from two samples of what is said of faint candidates. `xr-linear` and `overlap` with three
-places are what `best` could have instead; "not refitted" answers with the trees that the blend was learned with.
+a blend is learned twice, from two samples of what is said of faint candidates. A label has three places in the tree of
+`best`; two, and `xr-linear`, are what it could have instead; "not refitted" answers with the trees that the blend was
+learned with.
 Results go to results/best_choice.jsonl.
 """
 
