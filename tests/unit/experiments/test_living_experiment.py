@@ -53,5 +53,5 @@ def test_ways_are_measured_and_shown(tmp_path: Path) -> None:
     assert after["MB"] > after["MB of kept rows"] > 0
     assert ways["neighbors", "neighbours only"]["ms until found"] > 0
     page = (tmp_path / "living.md").read_text()
-    assert "Against full retraining: P@5" in page
+    assert "Against full retraining: P@1" in page
     assert "| neighbours only |" in page
